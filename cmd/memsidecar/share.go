@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	pbalpha "github.com/memsidecar/memsidecar/gen/memsidecar/v1alpha1"
+	"github.com/memsidecar/memsidecar/internal/share/mirror"
 	"github.com/memsidecar/memsidecar/internal/share/pglog"
 )
 
@@ -37,7 +38,7 @@ in ~/.pgpass or in a service file ("service=NAME"), where "ps" does not show the
 		Args:  cobra.NoArgs,
 		RunE:  a.shareStatus(),
 	}
-	cmd.AddCommand(a.shareStart(), a.shareJoin(), a.shareLeave(), status, a.shareSchema())
+	cmd.AddCommand(a.shareStart(), a.shareJoin(), a.shareLeave(), a.shareVectors(), status, a.shareSchema())
 	return cmd
 }
 
@@ -51,6 +52,7 @@ func (a *app) shareStart() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 	}
 	a.addWith(cmd, &req.Url)
+	addVectors(cmd, &req.Vectors)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
 		req.Space = args[0]
 		if err := a.needDatabase(&req.Url); err != nil {
@@ -80,6 +82,7 @@ where both have another text the log's is chosen and yours waits in "memsidecar 
 		Args:    cobra.ExactArgs(1),
 	}
 	a.addWith(cmd, &req.Url)
+	addVectors(cmd, &req.Vectors)
 	cmd.Flags().StringVar(&req.Space, "as", "", "local name (default: the same name)")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
 		req.Remote = args[0]
@@ -101,6 +104,46 @@ where both have another text the log's is chosen and yours waits in "memsidecar 
 // addWith adds the flag for the database.
 func (a *app) addWith(cmd *cobra.Command, url *string) {
 	cmd.Flags().StringVar(url, "with", "", "database, as a `URL` or connection string (default: $"+shareURLVariable+")")
+}
+
+// addVectors adds the flag for a mirror.
+func addVectors(cmd *cobra.Command, vectors *bool) {
+	cmd.Flags().BoolVar(vectors, "vectors", false,
+		"also keep a table of the memories in the database, for SQL; needs pgvector")
+}
+
+// shareVectors is "share vectors": ShareService.Mirror.
+func (a *app) shareVectors() *cobra.Command {
+	req := &pbalpha.ShareServiceMirrorRequest{}
+	cmd := &cobra.Command{
+		Use:   "vectors SPACE",
+		Short: "Keep a table of a shared space in the database, for SQL",
+		Long: `Keep the memories of a shared space in the table memsidecar.memories of its database, with vectors, for SQL and
+dashboards. The server needs the extension vector (pgvector). Rows follow the log within seconds; vectors come when this
+machine has made them. Several machines may keep the table of one space: they take turns. A table that somebody dropped
+is filled again.`,
+		Example: `  memsidecar share vectors team
+  memsidecar share vectors team --off`,
+		Args: cobra.ExactArgs(1),
+	}
+	cmd.Flags().BoolVar(&req.Off, "off", false, "this machine no longer keeps the table; its rows stay as they are")
+	cmd.Flags().BoolVar(&req.Rebuild, "rebuild", false, "first empty the table of the space, also one of another version")
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
+		req.Space = args[0]
+		resp, err := c.share.Mirror(ctx, req)
+		if err != nil {
+			return err
+		}
+		return a.out.result(resp, func() {
+			if req.GetOff() {
+				a.out.printf("This machine no longer keeps the table of space %s.\n", args[0])
+				return
+			}
+			a.out.printf("Space %s is kept in memsidecar.memories at %s, under the name %s.\n", args[0],
+				resp.GetSpace().GetDatabase(), resp.GetSpace().GetRemote())
+		})
+	})
+	return cmd
 }
 
 // needDatabase fills in the database from the environment.
@@ -175,6 +218,12 @@ func (a *app) printShared(spaces []*pbalpha.SharedSpace) {
 		if s.GetError() != "" {
 			a.out.printf("%s: %s\n", s.GetSpace(), oneLine(s.GetError()))
 		}
+		if m := s.GetMirror(); m.GetError() != "" {
+			a.out.printf("%s: the table memsidecar.memories is not kept: %s\n", s.GetSpace(), oneLine(m.GetError()))
+		} else if m != nil {
+			a.out.printf("%s: the table memsidecar.memories is at position %d; %d memories there lack a vector.\n",
+				s.GetSpace(), m.GetPosition(), m.GetPending())
+		}
 		for _, p := range s.GetPurges() {
 			if p.GetPosition() == 0 || len(p.GetMissing()) > 0 {
 				a.out.printf("Purge of %s. %s\n", a.out.age(p.GetPurgedAt().AsTime()),
@@ -186,7 +235,7 @@ func (a *app) printShared(spaces []*pbalpha.SharedSpace) {
 
 // shareSchema is "share schema": it prints SQL and needs no daemon.
 func (a *app) shareSchema() *cobra.Command {
-	from := 0
+	from, vectors := 0, false
 	cmd := &cobra.Command{
 		Use:     "schema",
 		Short:   "Print the SQL of the schema, for an administrator of the database",
@@ -196,10 +245,15 @@ func (a *app) shareSchema() *cobra.Command {
 			if from < 0 || from > pglog.Version() {
 				return usagef("--from is %d; there are versions 0 (no schema) to %d", from, pglog.Version())
 			}
+			if vectors {
+				a.out.printf("%s", mirror.Schema())
+				return nil
+			}
 			a.out.printf("%s", pglog.Schema(from))
 			return nil
 		},
 	}
 	cmd.Flags().IntVar(&from, "from", 0, "version that the database has")
+	cmd.Flags().BoolVar(&vectors, "vectors", false, "print the tables of \"share vectors\" instead, which come after it")
 	return cmd
 }

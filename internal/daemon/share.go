@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/daemon/metrics"
+	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/rpc"
 	"github.com/memsidecar/memsidecar/internal/share"
+	"github.com/memsidecar/memsidecar/internal/share/mirror"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
@@ -19,8 +21,33 @@ func (d *daemon) openShare(ctx context.Context) error {
 	}
 	return d.share.Open(ctx, share.Config{
 		Store: d.store, FS: d.fs, Now: d.now, Logger: d.log, Location: d.cfg.Location(), Host: host,
-		Erase: d.eraseReceived,
+		Erase:  d.eraseReceived,
+		Mirror: share.MirrorSource{Describe: d.describe, Makers: d.engine.Makers(), Vectors: d.madeVectors},
 	})
+}
+
+// describe is what a mirror has of a memory beside its fields.
+func (d *daemon) describe(m *memory.Memory) mirror.Description {
+	found := d.engine.Describe(m)
+	return mirror.Description{Terms: found.Terms, Length: found.Length, Key: found.Key[:], Session: found.Session}
+}
+
+// madeVectors returns what the models made of memories that lack vectors in a mirror.
+func (d *daemon) madeVectors(ctx context.Context, space string, lacking []mirror.Lacking) (out []mirror.Made, err error) {
+	ids := make([]string, len(lacking))
+	for i := range lacking {
+		ids[i] = lacking[i].ID
+	}
+	made, err := d.engine.MadeVectors(ctx, space, ids)
+	for i := range made {
+		v := &made[i]
+		one := mirror.Made{ID: v.ID, Model: v.Model, Key: v.Key[:], Tokens: v.Tokens}
+		if v.Vector.Dim() > 0 {
+			one.Codes = v.Vector.AppendCodes(nil)
+		}
+		out = append(out, one)
+	}
+	return out, err
 }
 
 // findShare reports the shared spaces whose exchange fails.

@@ -21,7 +21,10 @@ func (s *shareServer) Start(
 	req *pb.ShareServiceStartRequest,
 ) (*pb.ShareServiceStartResponse, error) {
 	space := cmp.Or(req.GetSpace(), memory.DefaultSpace)
-	if err := s.share.Start(ctx, space, req.GetUrl()); err != nil {
+	err := s.withMirror(ctx, space, req.GetUrl(), req.GetVectors(), func() error {
+		return s.share.Start(ctx, space, req.GetUrl())
+	})
+	if err != nil {
 		return nil, err
 	}
 	return &pb.ShareServiceStartResponse{Space: s.find(space)}, nil
@@ -30,10 +33,43 @@ func (s *shareServer) Start(
 // Join takes part in a space of a database. Durable on return.
 func (s *shareServer) Join(ctx context.Context, req *pb.ShareServiceJoinRequest) (*pb.ShareServiceJoinResponse, error) {
 	space := cmp.Or(req.GetSpace(), req.GetRemote())
-	if err := s.share.Join(ctx, req.GetRemote(), space, req.GetUrl()); err != nil {
+	err := s.withMirror(ctx, space, req.GetUrl(), req.GetVectors(), func() error {
+		return s.share.Join(ctx, req.GetRemote(), space, req.GetUrl())
+	})
+	if err != nil {
 		return nil, err
 	}
 	return &pb.ShareServiceJoinResponse{Space: s.find(space)}, nil
+}
+
+// withMirror begins to share a space and, when it is wanted, a mirror. Where there can be none nothing is shared.
+func (s *shareServer) withMirror(ctx context.Context, space, url string, wanted bool, begin func() error) error {
+	if !wanted {
+		return begin()
+	}
+	if err := s.share.CanMirror(ctx, url); err != nil {
+		return err
+	}
+	if err := begin(); err != nil {
+		return err
+	}
+	return s.share.KeepMirror(ctx, space, true, false)
+}
+
+// Mirror has this machine keep a mirror of a shared space, or not any longer. Durable on return.
+func (s *shareServer) Mirror(ctx context.Context, req *pb.ShareServiceMirrorRequest) (*pb.ShareServiceMirrorResponse, error) {
+	var check memory.Check
+	if req.GetOff() && req.GetRebuild() {
+		check.Add("rebuild", "CONFLICT", "what is switched off cannot be rebuilt")
+	}
+	if err := check.Err(); err != nil {
+		return nil, err
+	}
+	space := cmp.Or(req.GetSpace(), memory.DefaultSpace)
+	if err := s.share.KeepMirror(ctx, space, !req.GetOff(), req.GetRebuild()); err != nil {
+		return nil, err
+	}
+	return &pb.ShareServiceMirrorResponse{Space: s.find(space)}, nil
 }
 
 // Leave ends the sharing of a space. Durable on return.
@@ -73,8 +109,12 @@ func sharedSpaceToProto(st *share.Status) *pb.SharedSpace {
 		purges = append(purges, &pb.SharedPurge{Position: p.Position, PurgedAt: timeToProto(p.At), Confirmed: p.Confirmed,
 			Missing: p.Missing})
 	}
+	var mirror *pb.SpaceMirror
+	if m := st.Mirror; m != nil {
+		mirror = &pb.SpaceMirror{Position: m.Position, Pending: m.Pending, Error: m.Error}
+	}
 	return &pb.SharedSpace{
-		Purges: purges, Space: st.Space, Remote: st.Remote, Database: st.Database, Position: st.Position,
+		Purges: purges, Mirror: mirror, Space: st.Space, Remote: st.Remote, Database: st.Database, Position: st.Position,
 		Waiting:     int64(st.Waiting),
 		ContactedAt: timeToProto(st.Contact), Error: st.Error, Stopped: st.Stopped,
 	}

@@ -123,6 +123,14 @@ func (x *invertedIndex) loadVectors(v *docVectors) {
 	v.stale = v.store != nil && v.store.Len() != v.rows.Len()
 }
 
+// tokensOf returns the token vectors of a document, see vectorstore.Store.Tokens.
+func (v *docVectors) tokensOf(doc uint32, buf []byte) (set vector.TokenSet, ok bool) {
+	if v.store == nil || int(doc) >= len(v.keys) {
+		return nil, false
+	}
+	return v.store.Tokens(v.keys[doc], buf)
+}
+
 // cosine is that of a document with a query vector, false when the document has no comparable vector.
 func (v *docVectors) cosine(doc uint32, query vector.Quantized) (float64, bool) {
 	own, ok := v.rows.At(int(doc))

@@ -83,10 +83,10 @@ func (c *evidenceCollector) matchesOf(doc uint32) tokenMatches {
 	}
 	for i, q := range c.queries {
 		v := c.index.vectors[i]
-		if q.Tokens.Len() == 0 || v.store == nil || int(doc) >= len(v.keys) {
+		if q.Tokens.Len() == 0 {
 			continue
 		}
-		if set, ok := v.store.Tokens(v.keys[doc], c.scratch.tokenBuf); ok {
+		if set, ok := v.tokensOf(doc, c.scratch.tokenBuf); ok {
 			matches[i] = q.Tokens.BestMatches(set)
 		}
 	}

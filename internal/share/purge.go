@@ -44,7 +44,7 @@ func (s *Service) publish(ctx context.Context, log *pglog.Log, sp *space) (did b
 		return false, err
 	}
 	e := &eraser{space: sp.name, ids: append([]string{}, p.IDs...), texts: slices.Clone(p.Texts), elsewhere: p.Elsewhere}
-	announced, err := log.Purge(ctx, sp.state.Remote.ID, sp.state.Remote.Head, p.ID, row, e)
+	announced, err := log.Purge(ctx, sp.state.Remote.ID, sp.state.Remote.Head, p.ID, row, e, s.format().Erase())
 	if err == nil && !announced {
 		err = s.dropNeedless(p)
 	}

@@ -36,6 +36,8 @@ type Config struct {
 	// Erase erases for good what was purged at another machine, or announced before a crash, and returns the texts that
 	// were erased; see purge.Service.Erase. It must not call the Service.
 	Erase func(ctx context.Context, req store.PurgeRequest) (texts []string, err error)
+	// Mirror is what mirrors of spaces need of the rest of the program.
+	Mirror MirrorSource
 	// Poll is how often the log is asked when nothing is announced; 0 is 5 s.
 	Poll time.Duration
 }
@@ -50,8 +52,10 @@ type Service struct {
 	mu     sync.RWMutex
 	spaces map[string]*space // by local name; guarded by mu
 	links  map[string]*link  // by address; guarded by mu
-	run    context.Context   //nolint:containedctx // links that start later end with the others; nil before Run; guarded by mu
-	group  sync.WaitGroup
+	// mirrors keep the mirrors at an address. Guarded by mu.
+	mirrors map[string]*mirroring
+	run     context.Context //nolint:containedctx // links that start later end with the others; nil before Run; guarded by mu
+	group   sync.WaitGroup
 
 	setup sync.Mutex // held while a space is shared, joined or left
 
@@ -61,7 +65,9 @@ type Service struct {
 }
 
 // New returns a Service that shares nothing. It can be given to a store as a projection before Open.
-func New() *Service { return &Service{spaces: map[string]*space{}, links: map[string]*link{}} }
+func New() *Service {
+	return &Service{spaces: map[string]*space{}, links: map[string]*link{}, mirrors: map[string]*mirroring{}}
+}
 
 // Open reads what is shared. It is called once, before anything else writes to the store. Errors: a file of state that
 // cannot be read; memory.ErrNewerVersion.
@@ -101,7 +107,7 @@ func (s *Service) Run(ctx context.Context) error {
 	s.mu.Unlock()
 	<-ctx.Done()
 	s.mu.Lock()
-	s.run, s.links = nil, map[string]*link{}
+	s.run, s.links, s.mirrors = nil, map[string]*link{}, map[string]*mirroring{}
 	s.mu.Unlock()
 	s.group.Wait()
 	return nil
@@ -121,10 +127,12 @@ func (s *Service) attach(sp *space) {
 		s.group.Go(func() { defer cancel(); l.run(ctx) })
 	}
 	l.add(sp)
+	s.attachMirror(sp)
 }
 
 // detach takes a space from its link, and ends a link that has no other.
 func (s *Service) detach(l *link, sp *space) {
+	s.detachMirror(sp)
 	l.remove(sp)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,6 +191,8 @@ type Status struct {
 	Stopped  bool   // Error does not go away by itself
 	// Purges are the newest ones, newest first.
 	Purges []Purge
+	// Mirror is nil when this machine keeps no mirror of the space.
+	Mirror *MirrorStatus
 }
 
 // Status lists the shared spaces by name.

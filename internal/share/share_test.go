@@ -46,7 +46,7 @@ func startAt(t testing.TB, fsys durable.FS, now func() time.Time) *node {
 		t.Fatal(err)
 	}
 	err = n.share.Open(t.Context(), share.Config{Store: n.store, FS: fsys, Now: now, Logger: slog.New(slog.DiscardHandler),
-		Location: time.UTC, Host: "test", Poll: 200 * time.Millisecond, Erase: n.erase})
+		Location: time.UTC, Host: "test", Poll: 200 * time.Millisecond, Erase: n.erase, Mirror: words})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/share/merge"
+	"github.com/memsidecar/memsidecar/internal/share/mirror"
 	"github.com/memsidecar/memsidecar/internal/share/pglog"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
@@ -44,6 +45,8 @@ type space struct {
 	applied int64
 	// wake is called when something was queued; nil without a link. Guarded by mu.
 	wake func()
+	// mirror is called when there may be something to mirror; nil without a mirror. Guarded by mu.
+	mirror func()
 	// shown is what people see. Guarded by mu.
 	shown Status
 }
@@ -270,6 +273,9 @@ func (sp *space) show() {
 			sp.shown.Waiting++
 		}
 	}
+	if sp.mirror != nil {
+		sp.mirror()
+	}
 }
 
 // contact records that the log answered.
@@ -315,7 +321,7 @@ func (sp *space) status() Status {
 
 // describe is an error with what a person can do.
 func describe(err error) string {
-	if advice := pglog.Advice(err); advice != "" {
+	if advice := mirror.Advice(err); advice != "" {
 		return err.Error() + "; " + advice
 	}
 	return err.Error()

@@ -41,6 +41,8 @@ type state struct {
 	Known merge.Values `json:"known"` // what the log holds of everything that waiting operations touch
 	// Arrived are values that others forgot, by the local LSN at which that arrived. Operations before did not know.
 	Arrived map[string]int64 `json:"arrived,omitempty"`
+	// Vectors says that this machine keeps the mirror of the space.
+	Vectors bool `json:"vectors,omitempty"`
 	// Seed is what the space held at its joining and the log does not; it is sent first.
 	Seed *seed `json:"seed,omitempty"`
 }

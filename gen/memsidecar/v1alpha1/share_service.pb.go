@@ -29,7 +29,9 @@ type ShareServiceStartRequest struct {
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	// Address of the database: a URL or a connection string of libpq. It is stored with its password, in a file that only
 	// the user may read, and never shown with it.
-	Url           string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
+	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
+	// Also keep a mirror, see Mirror. Without the extension nothing is shared.
+	Vectors       bool `protobuf:"varint,3,opt,name=vectors,proto3" json:"vectors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -76,6 +78,13 @@ func (x *ShareServiceStartRequest) GetUrl() string {
 		return x.Url
 	}
 	return ""
+}
+
+func (x *ShareServiceStartRequest) GetVectors() bool {
+	if x != nil {
+		return x.Vectors
+	}
+	return false
 }
 
 // ShareServiceStartResponse is how the sharing goes.
@@ -132,7 +141,9 @@ type ShareServiceJoinRequest struct {
 	// Name of the space in the database.
 	Remote string `protobuf:"bytes,2,opt,name=remote,proto3" json:"remote,omitempty"`
 	// Name here; empty means the same name.
-	Space         string `protobuf:"bytes,3,opt,name=space,proto3" json:"space,omitempty"`
+	Space string `protobuf:"bytes,3,opt,name=space,proto3" json:"space,omitempty"`
+	// As in ShareServiceStartRequest.
+	Vectors       bool `protobuf:"varint,4,opt,name=vectors,proto3" json:"vectors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -186,6 +197,13 @@ func (x *ShareServiceJoinRequest) GetSpace() string {
 		return x.Space
 	}
 	return ""
+}
+
+func (x *ShareServiceJoinRequest) GetVectors() bool {
+	if x != nil {
+		return x.Vectors
+	}
+	return false
 }
 
 // ShareServiceJoinResponse is how the sharing goes.
@@ -326,6 +344,116 @@ func (*ShareServiceLeaveResponse) Descriptor() ([]byte, []int) {
 	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{5}
 }
 
+// ShareServiceMirrorRequest names a shared space.
+type ShareServiceMirrorRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty means the default space.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// No longer keep the mirror on this machine. What is mirrored stays as it is, until another machine goes on.
+	Off bool `protobuf:"varint,2,opt,name=off,proto3" json:"off,omitempty"`
+	// First empty the mirror, also one that another version of the program made.
+	Rebuild       bool `protobuf:"varint,3,opt,name=rebuild,proto3" json:"rebuild,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ShareServiceMirrorRequest) Reset() {
+	*x = ShareServiceMirrorRequest{}
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ShareServiceMirrorRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ShareServiceMirrorRequest) ProtoMessage() {}
+
+func (x *ShareServiceMirrorRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ShareServiceMirrorRequest.ProtoReflect.Descriptor instead.
+func (*ShareServiceMirrorRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ShareServiceMirrorRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *ShareServiceMirrorRequest) GetOff() bool {
+	if x != nil {
+		return x.Off
+	}
+	return false
+}
+
+func (x *ShareServiceMirrorRequest) GetRebuild() bool {
+	if x != nil {
+		return x.Rebuild
+	}
+	return false
+}
+
+// ShareServiceMirrorResponse is how the sharing goes.
+type ShareServiceMirrorResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The space.
+	Space         *SharedSpace `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ShareServiceMirrorResponse) Reset() {
+	*x = ShareServiceMirrorResponse{}
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ShareServiceMirrorResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ShareServiceMirrorResponse) ProtoMessage() {}
+
+func (x *ShareServiceMirrorResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ShareServiceMirrorResponse.ProtoReflect.Descriptor instead.
+func (*ShareServiceMirrorResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ShareServiceMirrorResponse) GetSpace() *SharedSpace {
+	if x != nil {
+		return x.Space
+	}
+	return nil
+}
+
 // ShareServiceStatusRequest is empty.
 type ShareServiceStatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -335,7 +463,7 @@ type ShareServiceStatusRequest struct {
 
 func (x *ShareServiceStatusRequest) Reset() {
 	*x = ShareServiceStatusRequest{}
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[6]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -347,7 +475,7 @@ func (x *ShareServiceStatusRequest) String() string {
 func (*ShareServiceStatusRequest) ProtoMessage() {}
 
 func (x *ShareServiceStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[6]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -360,7 +488,7 @@ func (x *ShareServiceStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShareServiceStatusRequest.ProtoReflect.Descriptor instead.
 func (*ShareServiceStatusRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{6}
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{8}
 }
 
 // ShareServiceStatusResponse lists the shared spaces.
@@ -374,7 +502,7 @@ type ShareServiceStatusResponse struct {
 
 func (x *ShareServiceStatusResponse) Reset() {
 	*x = ShareServiceStatusResponse{}
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[7]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -386,7 +514,7 @@ func (x *ShareServiceStatusResponse) String() string {
 func (*ShareServiceStatusResponse) ProtoMessage() {}
 
 func (x *ShareServiceStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[7]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -399,7 +527,7 @@ func (x *ShareServiceStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShareServiceStatusResponse.ProtoReflect.Descriptor instead.
 func (*ShareServiceStatusResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{7}
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ShareServiceStatusResponse) GetSpaces() []*SharedSpace {
@@ -429,14 +557,16 @@ type SharedSpace struct {
 	// The error does not go away by itself: nothing is sent or received any more. Local work goes on.
 	Stopped bool `protobuf:"varint,8,opt,name=stopped,proto3" json:"stopped,omitempty"`
 	// The newest purges, newest first.
-	Purges        []*SharedPurge `protobuf:"bytes,9,rep,name=purges,proto3" json:"purges,omitempty"`
+	Purges []*SharedPurge `protobuf:"bytes,9,rep,name=purges,proto3" json:"purges,omitempty"`
+	// The mirror; absent when this machine keeps none.
+	Mirror        *SpaceMirror `protobuf:"bytes,10,opt,name=mirror,proto3" json:"mirror,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SharedSpace) Reset() {
 	*x = SharedSpace{}
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[8]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -448,7 +578,7 @@ func (x *SharedSpace) String() string {
 func (*SharedSpace) ProtoMessage() {}
 
 func (x *SharedSpace) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[8]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -461,7 +591,7 @@ func (x *SharedSpace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SharedSpace.ProtoReflect.Descriptor instead.
 func (*SharedSpace) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{8}
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SharedSpace) GetSpace() string {
@@ -527,6 +657,77 @@ func (x *SharedSpace) GetPurges() []*SharedPurge {
 	return nil
 }
 
+func (x *SharedSpace) GetMirror() *SpaceMirror {
+	if x != nil {
+		return x.Mirror
+	}
+	return nil
+}
+
+// SpaceMirror is how far the mirror of a space is.
+type SpaceMirror struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the newest row of the log that is mirrored; -1 before the first.
+	Position int64 `protobuf:"varint,1,opt,name=position,proto3" json:"position,omitempty"`
+	// Memories that lack a vector which is still to be made.
+	Pending int64 `protobuf:"varint,2,opt,name=pending,proto3" json:"pending,omitempty"`
+	// Why the last attempt failed, and what to do; empty when it succeeded. Sharing goes on meanwhile.
+	Error         string `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SpaceMirror) Reset() {
+	*x = SpaceMirror{}
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SpaceMirror) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SpaceMirror) ProtoMessage() {}
+
+func (x *SpaceMirror) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SpaceMirror.ProtoReflect.Descriptor instead.
+func (*SpaceMirror) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *SpaceMirror) GetPosition() int64 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *SpaceMirror) GetPending() int64 {
+	if x != nil {
+		return x.Pending
+	}
+	return 0
+}
+
+func (x *SpaceMirror) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
 // SharedPurge is how far a purge has come in the log and at the machines of a shared space.
 type SharedPurge struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -544,7 +745,7 @@ type SharedPurge struct {
 
 func (x *SharedPurge) Reset() {
 	*x = SharedPurge{}
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[9]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -556,7 +757,7 @@ func (x *SharedPurge) String() string {
 func (*SharedPurge) ProtoMessage() {}
 
 func (x *SharedPurge) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[9]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -569,7 +770,7 @@ func (x *SharedPurge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SharedPurge.ProtoReflect.Descriptor instead.
 func (*SharedPurge) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{9}
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SharedPurge) GetPosition() int64 {
@@ -604,25 +805,33 @@ var File_memsidecar_v1alpha1_share_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1alpha1_share_service_proto_rawDesc = "" +
 	"\n" +
-	"'memsidecar/v1alpha1/share_service.proto\x12\x13memsidecar.v1alpha1\x1a\x1fgoogle/protobuf/timestamp.proto\"B\n" +
+	"'memsidecar/v1alpha1/share_service.proto\x12\x13memsidecar.v1alpha1\x1a\x1fgoogle/protobuf/timestamp.proto\"\\\n" +
 	"\x18ShareServiceStartRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x10\n" +
-	"\x03url\x18\x02 \x01(\tR\x03url\"S\n" +
+	"\x03url\x18\x02 \x01(\tR\x03url\x12\x18\n" +
+	"\avectors\x18\x03 \x01(\bR\avectors\"S\n" +
 	"\x19ShareServiceStartResponse\x126\n" +
-	"\x05space\x18\x01 \x01(\v2 .memsidecar.v1alpha1.SharedSpaceR\x05space\"Y\n" +
+	"\x05space\x18\x01 \x01(\v2 .memsidecar.v1alpha1.SharedSpaceR\x05space\"s\n" +
 	"\x17ShareServiceJoinRequest\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x16\n" +
 	"\x06remote\x18\x02 \x01(\tR\x06remote\x12\x14\n" +
-	"\x05space\x18\x03 \x01(\tR\x05space\"R\n" +
+	"\x05space\x18\x03 \x01(\tR\x05space\x12\x18\n" +
+	"\avectors\x18\x04 \x01(\bR\avectors\"R\n" +
 	"\x18ShareServiceJoinResponse\x126\n" +
 	"\x05space\x18\x01 \x01(\v2 .memsidecar.v1alpha1.SharedSpaceR\x05space\"F\n" +
 	"\x18ShareServiceLeaveRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x14\n" +
 	"\x05force\x18\x02 \x01(\bR\x05force\"\x1b\n" +
-	"\x19ShareServiceLeaveResponse\"\x1b\n" +
+	"\x19ShareServiceLeaveResponse\"]\n" +
+	"\x19ShareServiceMirrorRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x10\n" +
+	"\x03off\x18\x02 \x01(\bR\x03off\x12\x18\n" +
+	"\arebuild\x18\x03 \x01(\bR\arebuild\"T\n" +
+	"\x1aShareServiceMirrorResponse\x126\n" +
+	"\x05space\x18\x01 \x01(\v2 .memsidecar.v1alpha1.SharedSpaceR\x05space\"\x1b\n" +
 	"\x19ShareServiceStatusRequest\"V\n" +
 	"\x1aShareServiceStatusResponse\x128\n" +
-	"\x06spaces\x18\x01 \x03(\v2 .memsidecar.v1alpha1.SharedSpaceR\x06spaces\"\xb6\x02\n" +
+	"\x06spaces\x18\x01 \x03(\v2 .memsidecar.v1alpha1.SharedSpaceR\x06spaces\"\xf0\x02\n" +
 	"\vSharedSpace\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x16\n" +
 	"\x06remote\x18\x02 \x01(\tR\x06remote\x12\x1a\n" +
@@ -632,16 +841,23 @@ const file_memsidecar_v1alpha1_share_service_proto_rawDesc = "" +
 	"\fcontacted_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\vcontactedAt\x12\x14\n" +
 	"\x05error\x18\a \x01(\tR\x05error\x12\x18\n" +
 	"\astopped\x18\b \x01(\bR\astopped\x128\n" +
-	"\x06purges\x18\t \x03(\v2 .memsidecar.v1alpha1.SharedPurgeR\x06purges\"\x9a\x01\n" +
+	"\x06purges\x18\t \x03(\v2 .memsidecar.v1alpha1.SharedPurgeR\x06purges\x128\n" +
+	"\x06mirror\x18\n" +
+	" \x01(\v2 .memsidecar.v1alpha1.SpaceMirrorR\x06mirror\"Y\n" +
+	"\vSpaceMirror\x12\x1a\n" +
+	"\bposition\x18\x01 \x01(\x03R\bposition\x12\x18\n" +
+	"\apending\x18\x02 \x01(\x03R\apending\x12\x14\n" +
+	"\x05error\x18\x03 \x01(\tR\x05error\"\x9a\x01\n" +
 	"\vSharedPurge\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x03R\bposition\x127\n" +
 	"\tpurged_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bpurgedAt\x12\x1c\n" +
 	"\tconfirmed\x18\x03 \x03(\tR\tconfirmed\x12\x18\n" +
-	"\amissing\x18\x04 \x03(\tR\amissing2\xae\x03\n" +
+	"\amissing\x18\x04 \x03(\tR\amissing2\x99\x04\n" +
 	"\fShareService\x12f\n" +
 	"\x05Start\x12-.memsidecar.v1alpha1.ShareServiceStartRequest\x1a..memsidecar.v1alpha1.ShareServiceStartResponse\x12c\n" +
 	"\x04Join\x12,.memsidecar.v1alpha1.ShareServiceJoinRequest\x1a-.memsidecar.v1alpha1.ShareServiceJoinResponse\x12f\n" +
 	"\x05Leave\x12-.memsidecar.v1alpha1.ShareServiceLeaveRequest\x1a..memsidecar.v1alpha1.ShareServiceLeaveResponse\x12i\n" +
+	"\x06Mirror\x12..memsidecar.v1alpha1.ShareServiceMirrorRequest\x1a/.memsidecar.v1alpha1.ShareServiceMirrorResponse\x12i\n" +
 	"\x06Status\x12..memsidecar.v1alpha1.ShareServiceStatusRequest\x1a/.memsidecar.v1alpha1.ShareServiceStatusResponseB\xe6\x01\n" +
 	"\x17com.memsidecar.v1alpha1B\x11ShareServiceProtoP\x01ZKgithub.com/memsidecar/memsidecar/gen/memsidecar/v1alpha1;memsidecarv1alpha1\xa2\x02\x03MXX\xaa\x02\x13Memsidecar.V1alpha1\xca\x02\x13Memsidecar\\V1alpha1\xe2\x02\x1fMemsidecar\\V1alpha1\\GPBMetadata\xea\x02\x14Memsidecar::V1alpha1b\x06proto3"
 
@@ -657,7 +873,7 @@ func file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP() []byte {
 	return file_memsidecar_v1alpha1_share_service_proto_rawDescData
 }
 
-var file_memsidecar_v1alpha1_share_service_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_memsidecar_v1alpha1_share_service_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_memsidecar_v1alpha1_share_service_proto_goTypes = []any{
 	(*ShareServiceStartRequest)(nil),   // 0: memsidecar.v1alpha1.ShareServiceStartRequest
 	(*ShareServiceStartResponse)(nil),  // 1: memsidecar.v1alpha1.ShareServiceStartResponse
@@ -665,32 +881,39 @@ var file_memsidecar_v1alpha1_share_service_proto_goTypes = []any{
 	(*ShareServiceJoinResponse)(nil),   // 3: memsidecar.v1alpha1.ShareServiceJoinResponse
 	(*ShareServiceLeaveRequest)(nil),   // 4: memsidecar.v1alpha1.ShareServiceLeaveRequest
 	(*ShareServiceLeaveResponse)(nil),  // 5: memsidecar.v1alpha1.ShareServiceLeaveResponse
-	(*ShareServiceStatusRequest)(nil),  // 6: memsidecar.v1alpha1.ShareServiceStatusRequest
-	(*ShareServiceStatusResponse)(nil), // 7: memsidecar.v1alpha1.ShareServiceStatusResponse
-	(*SharedSpace)(nil),                // 8: memsidecar.v1alpha1.SharedSpace
-	(*SharedPurge)(nil),                // 9: memsidecar.v1alpha1.SharedPurge
-	(*timestamppb.Timestamp)(nil),      // 10: google.protobuf.Timestamp
+	(*ShareServiceMirrorRequest)(nil),  // 6: memsidecar.v1alpha1.ShareServiceMirrorRequest
+	(*ShareServiceMirrorResponse)(nil), // 7: memsidecar.v1alpha1.ShareServiceMirrorResponse
+	(*ShareServiceStatusRequest)(nil),  // 8: memsidecar.v1alpha1.ShareServiceStatusRequest
+	(*ShareServiceStatusResponse)(nil), // 9: memsidecar.v1alpha1.ShareServiceStatusResponse
+	(*SharedSpace)(nil),                // 10: memsidecar.v1alpha1.SharedSpace
+	(*SpaceMirror)(nil),                // 11: memsidecar.v1alpha1.SpaceMirror
+	(*SharedPurge)(nil),                // 12: memsidecar.v1alpha1.SharedPurge
+	(*timestamppb.Timestamp)(nil),      // 13: google.protobuf.Timestamp
 }
 var file_memsidecar_v1alpha1_share_service_proto_depIdxs = []int32{
-	8,  // 0: memsidecar.v1alpha1.ShareServiceStartResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
-	8,  // 1: memsidecar.v1alpha1.ShareServiceJoinResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
-	8,  // 2: memsidecar.v1alpha1.ShareServiceStatusResponse.spaces:type_name -> memsidecar.v1alpha1.SharedSpace
-	10, // 3: memsidecar.v1alpha1.SharedSpace.contacted_at:type_name -> google.protobuf.Timestamp
-	9,  // 4: memsidecar.v1alpha1.SharedSpace.purges:type_name -> memsidecar.v1alpha1.SharedPurge
-	10, // 5: memsidecar.v1alpha1.SharedPurge.purged_at:type_name -> google.protobuf.Timestamp
-	0,  // 6: memsidecar.v1alpha1.ShareService.Start:input_type -> memsidecar.v1alpha1.ShareServiceStartRequest
-	2,  // 7: memsidecar.v1alpha1.ShareService.Join:input_type -> memsidecar.v1alpha1.ShareServiceJoinRequest
-	4,  // 8: memsidecar.v1alpha1.ShareService.Leave:input_type -> memsidecar.v1alpha1.ShareServiceLeaveRequest
-	6,  // 9: memsidecar.v1alpha1.ShareService.Status:input_type -> memsidecar.v1alpha1.ShareServiceStatusRequest
-	1,  // 10: memsidecar.v1alpha1.ShareService.Start:output_type -> memsidecar.v1alpha1.ShareServiceStartResponse
-	3,  // 11: memsidecar.v1alpha1.ShareService.Join:output_type -> memsidecar.v1alpha1.ShareServiceJoinResponse
-	5,  // 12: memsidecar.v1alpha1.ShareService.Leave:output_type -> memsidecar.v1alpha1.ShareServiceLeaveResponse
-	7,  // 13: memsidecar.v1alpha1.ShareService.Status:output_type -> memsidecar.v1alpha1.ShareServiceStatusResponse
-	10, // [10:14] is the sub-list for method output_type
-	6,  // [6:10] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	10, // 0: memsidecar.v1alpha1.ShareServiceStartResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
+	10, // 1: memsidecar.v1alpha1.ShareServiceJoinResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
+	10, // 2: memsidecar.v1alpha1.ShareServiceMirrorResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
+	10, // 3: memsidecar.v1alpha1.ShareServiceStatusResponse.spaces:type_name -> memsidecar.v1alpha1.SharedSpace
+	13, // 4: memsidecar.v1alpha1.SharedSpace.contacted_at:type_name -> google.protobuf.Timestamp
+	12, // 5: memsidecar.v1alpha1.SharedSpace.purges:type_name -> memsidecar.v1alpha1.SharedPurge
+	11, // 6: memsidecar.v1alpha1.SharedSpace.mirror:type_name -> memsidecar.v1alpha1.SpaceMirror
+	13, // 7: memsidecar.v1alpha1.SharedPurge.purged_at:type_name -> google.protobuf.Timestamp
+	0,  // 8: memsidecar.v1alpha1.ShareService.Start:input_type -> memsidecar.v1alpha1.ShareServiceStartRequest
+	2,  // 9: memsidecar.v1alpha1.ShareService.Join:input_type -> memsidecar.v1alpha1.ShareServiceJoinRequest
+	4,  // 10: memsidecar.v1alpha1.ShareService.Leave:input_type -> memsidecar.v1alpha1.ShareServiceLeaveRequest
+	6,  // 11: memsidecar.v1alpha1.ShareService.Mirror:input_type -> memsidecar.v1alpha1.ShareServiceMirrorRequest
+	8,  // 12: memsidecar.v1alpha1.ShareService.Status:input_type -> memsidecar.v1alpha1.ShareServiceStatusRequest
+	1,  // 13: memsidecar.v1alpha1.ShareService.Start:output_type -> memsidecar.v1alpha1.ShareServiceStartResponse
+	3,  // 14: memsidecar.v1alpha1.ShareService.Join:output_type -> memsidecar.v1alpha1.ShareServiceJoinResponse
+	5,  // 15: memsidecar.v1alpha1.ShareService.Leave:output_type -> memsidecar.v1alpha1.ShareServiceLeaveResponse
+	7,  // 16: memsidecar.v1alpha1.ShareService.Mirror:output_type -> memsidecar.v1alpha1.ShareServiceMirrorResponse
+	9,  // 17: memsidecar.v1alpha1.ShareService.Status:output_type -> memsidecar.v1alpha1.ShareServiceStatusResponse
+	13, // [13:18] is the sub-list for method output_type
+	8,  // [8:13] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1alpha1_share_service_proto_init() }
@@ -704,7 +927,7 @@ func file_memsidecar_v1alpha1_share_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1alpha1_share_service_proto_rawDesc), len(file_memsidecar_v1alpha1_share_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,6 +22,7 @@ const (
 	ShareService_Start_FullMethodName  = "/memsidecar.v1alpha1.ShareService/Start"
 	ShareService_Join_FullMethodName   = "/memsidecar.v1alpha1.ShareService/Join"
 	ShareService_Leave_FullMethodName  = "/memsidecar.v1alpha1.ShareService/Leave"
+	ShareService_Mirror_FullMethodName = "/memsidecar.v1alpha1.ShareService/Mirror"
 	ShareService_Status_FullMethodName = "/memsidecar.v1alpha1.ShareService/Status"
 )
 
@@ -42,6 +43,10 @@ type ShareServiceClient interface {
 	// Leave ends the sharing of a space. Its memories stay, here and elsewhere. Durable on return. NOT_FOUND when the space
 	// is not shared; FAILED_PRECONDITION with UNSENT when operations wait to be sent.
 	Leave(ctx context.Context, in *ShareServiceLeaveRequest, opts ...grpc.CallOption) (*ShareServiceLeaveResponse, error)
+	// Mirror has this machine keep a mirror of a shared space: a table of its memories in the database, with terms and
+	// vectors, for SQL and for searches. The rows come after the call. NOT_FOUND when the space is not shared here;
+	// FAILED_PRECONDITION with DATABASE, which says what to do where the server has no extension vector (pgvector).
+	Mirror(ctx context.Context, in *ShareServiceMirrorRequest, opts ...grpc.CallOption) (*ShareServiceMirrorResponse, error)
 	// Status lists the shared spaces by name.
 	Status(ctx context.Context, in *ShareServiceStatusRequest, opts ...grpc.CallOption) (*ShareServiceStatusResponse, error)
 }
@@ -84,6 +89,16 @@ func (c *shareServiceClient) Leave(ctx context.Context, in *ShareServiceLeaveReq
 	return out, nil
 }
 
+func (c *shareServiceClient) Mirror(ctx context.Context, in *ShareServiceMirrorRequest, opts ...grpc.CallOption) (*ShareServiceMirrorResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ShareServiceMirrorResponse)
+	err := c.cc.Invoke(ctx, ShareService_Mirror_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *shareServiceClient) Status(ctx context.Context, in *ShareServiceStatusRequest, opts ...grpc.CallOption) (*ShareServiceStatusResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ShareServiceStatusResponse)
@@ -111,6 +126,10 @@ type ShareServiceServer interface {
 	// Leave ends the sharing of a space. Its memories stay, here and elsewhere. Durable on return. NOT_FOUND when the space
 	// is not shared; FAILED_PRECONDITION with UNSENT when operations wait to be sent.
 	Leave(context.Context, *ShareServiceLeaveRequest) (*ShareServiceLeaveResponse, error)
+	// Mirror has this machine keep a mirror of a shared space: a table of its memories in the database, with terms and
+	// vectors, for SQL and for searches. The rows come after the call. NOT_FOUND when the space is not shared here;
+	// FAILED_PRECONDITION with DATABASE, which says what to do where the server has no extension vector (pgvector).
+	Mirror(context.Context, *ShareServiceMirrorRequest) (*ShareServiceMirrorResponse, error)
 	// Status lists the shared spaces by name.
 	Status(context.Context, *ShareServiceStatusRequest) (*ShareServiceStatusResponse, error)
 	mustEmbedUnimplementedShareServiceServer()
@@ -131,6 +150,9 @@ func (UnimplementedShareServiceServer) Join(context.Context, *ShareServiceJoinRe
 }
 func (UnimplementedShareServiceServer) Leave(context.Context, *ShareServiceLeaveRequest) (*ShareServiceLeaveResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Leave not implemented")
+}
+func (UnimplementedShareServiceServer) Mirror(context.Context, *ShareServiceMirrorRequest) (*ShareServiceMirrorResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Mirror not implemented")
 }
 func (UnimplementedShareServiceServer) Status(context.Context, *ShareServiceStatusRequest) (*ShareServiceStatusResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Status not implemented")
@@ -210,6 +232,24 @@ func _ShareService_Leave_Handler(srv interface{}, ctx context.Context, dec func(
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ShareService_Mirror_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ShareServiceMirrorRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ShareServiceServer).Mirror(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ShareService_Mirror_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ShareServiceServer).Mirror(ctx, req.(*ShareServiceMirrorRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ShareService_Status_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ShareServiceStatusRequest)
 	if err := dec(in); err != nil {
@@ -246,6 +286,10 @@ var ShareService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Leave",
 			Handler:    _ShareService_Leave_Handler,
+		},
+		{
+			MethodName: "Mirror",
+			Handler:    _ShareService_Mirror_Handler,
 		},
 		{
 			MethodName: "Status",

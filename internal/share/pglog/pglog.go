@@ -49,6 +49,20 @@ type Log struct{ conn *pgx.Conn }
 // unless the address, its service file or PGSSLMODE chooses another mode; in a service file "prefer" is no choice.
 // Errors never contain the password.
 func Connect(ctx context.Context, address string) (*Log, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	conn, err := Dial(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
+		return nil, errors.Join(fmt.Errorf("listen at %s: %w", Shown(address), err), conn.Close(ctx))
+	}
+	return &Log{conn}, nil
+}
+
+// Dial opens a connection as Connect does, for another table of the database.
+func Dial(ctx context.Context, address string) (*pgx.Conn, error) {
 	cfg, err := config(address)
 	if err != nil {
 		return nil, err
@@ -59,10 +73,7 @@ func Connect(ctx context.Context, address string) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", Shown(address), err)
 	}
-	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
-		return nil, errors.Join(fmt.Errorf("listen at %s: %w", Shown(address), err), conn.Close(ctx))
-	}
-	return &Log{conn}, nil
+	return conn, nil
 }
 
 // config parses an address.

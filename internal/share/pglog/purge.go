@@ -36,11 +36,14 @@ type Eraser interface {
 // errNeedless ends the transaction of a purge that the log does not need.
 var errNeedless = errors.New("the log holds nothing of it")
 
-// Purge erases from the log of a space up to head, and from its snapshots, and appends a row that says so, as one
+// Also erases from another table in the transaction of a purge, with what the purge erases.
+type Also func(ctx context.Context, tx pgx.Tx, space int64, e Eraser) error
+
+// Purge erases from the log of a space up to head, from its snapshots and by also, and appends a row that says so, as one
 // transaction; announced is false when the eraser calls it needless, and nothing changed. Error: ErrBehind; after any
 // other, it may have happened.
 func (l *Log) Purge(
-	ctx context.Context, space int64, head Head, id string, row Row, e Eraser,
+	ctx context.Context, space int64, head Head, id string, row Row, e Eraser, also Also,
 ) (announced bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, purgeTimeout)
 	defer cancel()
@@ -58,6 +61,9 @@ func (l *Log) Purge(
 		}
 		if e.Needless() {
 			return errNeedless
+		}
+		if err := also(ctx, tx, space, e); err != nil {
+			return err
 		}
 		texts, err := json.Marshal(e.Texts())
 		if err != nil {
