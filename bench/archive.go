@@ -25,6 +25,9 @@ const (
 func (b *bench) archiving(ctx context.Context) (err error) {
 	fmt.Fprintf(b.log, "%7d logs: archiving\n", oldLogs)
 	data := filepath.Join(b.dir, "logs")
+	if err := os.RemoveAll(data); err != nil { // of the run before
+		return err
+	}
 	// The daemon's own run at the start has nothing to do.
 	if err := b.settings(data, "memory_archive_days: 3000", "memory_delete_days: 3000"); err != nil {
 		return err

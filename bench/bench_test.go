@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -104,6 +105,29 @@ func TestTargets(t *testing.T) {
 				t.Errorf("verdict %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestRepeat: a scenario runs again while it misses a target, and what one run met is noise.
+func TestRepeat(t *testing.T) {
+	b := &bench{rounds: 3}
+	runs := 0
+	err := b.repeat(func() error {
+		runs++
+		b.report.value("met at last", 0, 1, "s").limit(float64(4-runs), 2, "≤ 2")
+		b.report.value("never met", 0, 1, "s").limit(9, 2, "≤ 2")
+		return nil
+	})
+	var verdicts []string
+	for _, r := range b.report.Rows {
+		verdicts = append(verdicts, r.verdict())
+	}
+	want := []string{"≤ 2 missed within the noise", "≤ 2 MISSED"}
+	if diff := cmp.Diff(want, verdicts); diff != "" || runs != 3 || err != nil {
+		t.Errorf("%d runs, %v (-want +got):\n%s", runs, err, diff)
+	}
+	if err := b.report.verdict(); !errors.Is(err, errMissed) {
+		t.Errorf("verdict of the report: %v", err)
 	}
 }
 

@@ -25,7 +25,7 @@ type row struct {
 	Ratio     float64 `json:"ratio,omitempty"`
 	Target    string  `json:"target,omitempty"`
 	Met       *bool   `json:"met,omitempty"`
-	Noise     bool    `json:"noise,omitempty"` // missed, but not in every round
+	Noise     bool    `json:"noise,omitempty"` // missed, but not in every round or run
 
 	rounds []float64 // the ratios of single rounds
 }
@@ -146,6 +146,19 @@ func (rep *report) writeTable(w io.Writer) error {
 	return t.Flush()
 }
 
+// joinRuns takes out the rows of a run, from now on, and marks the targets that it met and the first run missed.
+func (rep *report) joinRuns(first, now int) {
+	for i, r := range rep.Rows[now:] {
+		if old := rep.Rows[first+i]; r.Met != nil && *r.Met && old.missed() {
+			old.Noise = true
+		}
+	}
+	rep.Rows = rep.Rows[:now]
+}
+
+// missed reports whether a target was missed, and noise does not explain it.
+func (r *row) missed() bool { return r.Met != nil && !*r.Met && !r.Noise }
+
 // errMissed is a target that was missed in every round.
 var errMissed = errors.New("targets were missed")
 
@@ -155,7 +168,7 @@ func (rep *report) verdict() error {
 	for _, r := range rep.Rows {
 		if r.Met != nil {
 			targets++
-			if !*r.Met && !r.Noise {
+			if r.missed() {
 				missed++
 			}
 		}
