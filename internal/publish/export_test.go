@@ -5,3 +5,6 @@ func (f *Files) SetRecycleFrom(bytes int64) { f.recycleFrom = bytes }
 
 // SetMaxLog sets how long the log of the manifest becomes before a whole one is written, if that is shorter.
 func (f *Files) SetMaxLog(bytes int64) { f.state.maxLog = bytes }
+
+// NoteSize says how many bytes a file has that was published before the start.
+func (p *Scheduler) NoteSize(key string, bytes int64) { p.noteSize(key, bytes) }

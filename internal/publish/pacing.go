@@ -7,6 +7,9 @@ const (
 	smallFile = 5 << 20
 	// largePause bounds the pause after a publication of a larger file, unless it took a third of that.
 	largePause = 30 * time.Second
+	// hugeFile is the size in bytes from which nothing bounds the pause: writing such a file takes seconds of a processor.
+	// Whoever needs it sooner asks for it.
+	hugeFile = 64 << 20
 	// thriftRate is the bytes per second below which the pause after a publication goes, as long as it does not exceed
 	// MaxDelay: single additions cost a few pages of the file each, and are published together.
 	thriftRate = 4 << 10
@@ -25,10 +28,13 @@ func (p *Scheduler) pause(w Written, took time.Duration) time.Duration {
 		return time.Duration(float64(w.Changed) / rate * float64(time.Second))
 	}
 	pause := max(time.Duration(float64(took)/p.cfg.Share), seconds(p.cfg.Rate), min(seconds(thriftRate), p.cfg.MaxDelay))
-	if w.Bytes < smallFile {
+	switch {
+	case w.Bytes < smallFile:
 		return min(pause, p.lead(took))
+	case w.Bytes < hugeFile:
+		return min(pause, max(largePause, 3*took))
 	}
-	return min(pause, max(largePause, 3*took))
+	return pause
 }
 
 // due is when a job may be published.

@@ -165,8 +165,13 @@ func (p *Publisher[V]) outdated() ([]string, error) {
 	var errs []error
 	present := map[string]bool{}
 	add := func(name string) {
-		if key, ok := p.format.KeyOf(name); ok {
-			keys = append(keys, key)
+		key, ok := p.format.KeyOf(name)
+		if !ok {
+			return
+		}
+		keys = append(keys, key)
+		if k, _, err := p.files.Published(name); err == nil {
+			p.scheduler.noteSize(key, k.Size)
 		}
 	}
 	for i, space := range p.source.Spaces() {

@@ -91,11 +91,18 @@ type job struct {
 	notBefore               time.Time // because of the share, or of a failure
 	failures                int
 	failureKind             string // of the failure
+	size                    int64  // in bytes of the file, when it was published before the start
 	status                  Status
 
 	queued bool      // in Scheduler.queue or Scheduler.overdue
 	index  int       // in Scheduler.queue, -1 in Scheduler.overdue
 	due    time.Time // when it was queued; the true time may have moved back since
+}
+
+// takesLonger reports whether a publication will take longer than there is time. The first one since the start is judged
+// by the size of the file.
+func (it *job) takesLonger(left time.Duration) bool {
+	return it.status.Duration > left || it.status.At.IsZero() && it.size >= hugeFile
 }
 
 // dirty reports whether there is something to publish.
@@ -193,8 +200,8 @@ func (p *Scheduler) PublishAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// PublishPending is PublishAll for what is known to be out of date. It begins with what changed last, and leaves the
-// rest to the next start when ctx ends.
+// PublishPending is PublishAll for what is known to be out of date. It begins with what changed last, and leaves to the
+// next start what took longer than ctx has time for, and the rest when ctx ends. Neither the first is an error.
 func (p *Scheduler) PublishPending(ctx context.Context) error {
 	return p.publishDirty(ctx, func(a, b *job) int {
 		return cmp.Or(b.lastChange.Compare(a.lastChange), cmp.Compare(a.status.Key, b.status.Key))
@@ -219,11 +226,21 @@ func (p *Scheduler) publishDirty(ctx context.Context, order func(a, b *job) int)
 			errs = append(errs, fmt.Errorf("%d files are not published: %w", len(pending)-i, err))
 			break
 		}
+		if end, limited := ctx.Deadline(); limited && pending[i].takesLonger(end.Sub(p.cfg.Now())) {
+			continue
+		}
 		errs = append(errs, p.publish(pending[i].status.Key, true))
 	}
 	p.publishing.Lock() // what Run had begun is finished too
 	defer p.publishing.Unlock()
 	return errors.Join(errs...)
+}
+
+// noteSize says how many bytes a file has that was published before the start.
+func (p *Scheduler) noteSize(key string, bytes int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.jobOf(key).size = bytes
 }
 
 // Status lists every key that was changed or published since the start, sorted.

@@ -37,6 +37,8 @@ func (r *recorder) publish(key string, deferred bool) (publish.Written, error) {
 	switch key {
 	case "large":
 		return publish.Written{Revision: 7, Bytes: 9 << 20, Changed: 6 << 20}, r.err
+	case "huge":
+		return publish.Written{Revision: 7, Bytes: 64 << 20, Changed: 12 << 10}, r.err
 	case "pages":
 		return publish.Written{Revision: 7, Bytes: 1 << 20, Changed: 12 << 10}, r.err
 	case "moved":
@@ -116,6 +118,12 @@ func TestWhen(t *testing.T) {
 			p.Invalidate("large")
 			time.Sleep(time.Minute)
 		}, "large@500ms large@30.5s"},
+		{"but not from 64 MiB on", 9 * time.Second, nil, func(p *publish.Scheduler) {
+			p.Invalidate("huge")
+			time.Sleep(10 * time.Second)
+			p.Invalidate("huge")
+			time.Sleep(10 * time.Minute)
+		}, "huge@500ms huge@5m0.5s"},
 		{"below 5 MiB it is published in time, however slow the disk is", time.Second, nil, func(p *publish.Scheduler) {
 			for range 20 {
 				p.Invalidate("moved") // written whole
@@ -265,6 +273,33 @@ func TestBacklogRests(t *testing.T) {
 }
 
 // A stop publishes what changed last, as far as it comes, and leaves the rest.
+// TestPublishPendingLeavesWhatTakesTooLong: a file that took longer than there is time for is left to the next start.
+func TestPublishPendingLeavesWhatTakesTooLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{start: time.Now(), takes: 3 * time.Second}
+		p := publish.NewScheduler(publish.SchedulerConfig{Publish: r.publish, Now: time.Now,
+			Outdated: func() ([]string, error) { return nil, nil }, Logger: slog.New(slog.DiscardHandler)})
+		p.Invalidate("slow")
+		if err := p.PublishAll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r.takes = time.Second
+		p.Invalidate("slow")
+		p.NoteSize("large since before", 64<<20)
+		p.Invalidate("large since before")
+		p.Invalidate("other")
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		err := p.PublishPending(ctx)
+		if got := strings.Join(r.log, " "); err != nil || got != "slow@0s other@3s" {
+			t.Errorf("published %s, %v", got, err)
+		}
+		if err := p.PublishAll(t.Context()); err != nil || strings.Join(r.log[2:], " ") != "large since before@4s slow@5s" {
+			t.Errorf("then published %s, %v", r.log, err)
+		}
+	})
+}
+
 func TestPublishPendingBeginsWithTheNewest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{start: time.Now(), takes: 100 * time.Millisecond}
