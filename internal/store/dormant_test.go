@@ -63,3 +63,50 @@ func TestStartReplaysOnlyWhatTheSnapshotLacks(t *testing.T) {
 		t.Errorf("digest %s, want %s: %v", got, digest, err)
 	}
 }
+
+// TestStopWithoutSnapshot: a stop that leaves a large snapshot out is a clean one, and the next start has everything.
+func TestStopWithoutSnapshot(t *testing.T) {
+	r := &run{fs: crashfs.New()}
+	if err := r.open(); err != nil {
+		t.Fatal(err)
+	}
+	add := func(id string) {
+		err := r.update(store.Meta{Actor: journal.ActorClient}, func(tx *store.Tx) error {
+			return tx.Put(&memory.Memory{ID: id, Category: memory.Facts, Content: "fact " + id, Source: memory.SourceUser,
+				Confidence: 1})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("first")
+	included, err := r.st.Checkpoint(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	add("second")
+	digest, err := r.st.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.st.SetStopBytes(100)
+	if err := r.st.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.fs = r.fs.Crash(crashfs.Lost, nil)
+	if err := r.open(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.st.Digest(); err != nil || got != digest || r.st.Snapshot().LSN != included {
+		t.Errorf("snapshot up to %d, want %d; the state differs: %v, %v", r.st.Snapshot().LSN, included, got != digest, err)
+	}
+	if err := r.st.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r.fs = r.fs.Crash(crashfs.Lost, nil); r.open() != nil || r.st.Snapshot().LSN == included {
+		t.Error("a stop took no small snapshot")
+	}
+	if err := r.st.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}

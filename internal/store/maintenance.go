@@ -16,6 +16,9 @@ const (
 	// snapshotRetryInterval is the pause after a snapshot or a compression failed.
 	snapshotRetryInterval = time.Minute
 	trimInterval          = time.Hour
+	// stopSnapshot is how many bytes of spaces a stop writes into a snapshot. A stop has seconds, and the next start reads
+	// from the journal what the snapshot lacks: no more than makes the next one due.
+	stopSnapshot = 64 << 20
 )
 
 // Run maintains the store until ctx ends: it journals access counts, takes snapshots once the journal has grown by half
@@ -64,6 +67,22 @@ func (s *Store) snapshotDue() bool {
 	since := s.journal.Stats().Bytes - s.snapshots.journal
 	s.snapshots.mu.Unlock()
 	return since > max(minSnapshotGrowth, info.Bytes/2)
+}
+
+// snapshotCost is about how many bytes, not compressed, a snapshot would write: what its spaces have in the newest one,
+// and what was journaled since.
+func (s *Store) snapshotCost() int64 {
+	s.snapshots.mu.Lock()
+	files, bytes := s.snapshots.current.Spaces, s.journal.Stats().Bytes-s.snapshots.journal
+	s.snapshots.mu.Unlock()
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, f := range files {
+		if sp := s.visible.spaces[f.Name]; sp != nil && sp.changed > f.LSN {
+			bytes += f.Bytes
+		}
+	}
+	return bytes
 }
 
 // compressJournal compresses one old segment of the journal, and reports whether there was one: one at a time, so that

@@ -24,7 +24,7 @@ func Open(cfg Config) (*Store, error) {
 		needed:  cfg.Needed,
 		visible: newVisible(), staged: newStaged(), accesses: map[string]map[string]accessCount{},
 	}
-	s.packFrom = cmp.Or(cfg.PackFrom, packFrom)
+	s.packFrom, s.stopBytes = cmp.Or(cfg.PackFrom, packFrom), stopSnapshot
 	if s.historyDays == 0 {
 		s.historyDays = DefaultHistoryDays
 	}

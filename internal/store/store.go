@@ -63,6 +63,7 @@ type Store struct {
 	historyDays int
 	needed      func() int64 // nil when nobody needs old operations
 	packFrom    int
+	stopBytes   int64 // see stopSnapshot
 	journal     *journal.Journal
 	clock       *clock
 
@@ -317,13 +318,13 @@ func (s *Store) Space(name string) *Space {
 	return &Space{store: s, name: name}
 }
 
-// Close journals the collected accesses, takes a snapshot and closes the journal with a clean stop. Updates fail from
-// then on.
+// Close journals the collected accesses, takes a snapshot, unless that takes seconds, and closes the journal with a
+// clean stop. Updates fail from then on.
 func (s *Store) Close(ctx context.Context) error {
 	var errs []error
 	if s.Err() == nil {
 		errs = append(errs, s.FlushAccesses(ctx))
-		if s.snapshots.stale(s.LSN()) {
+		if s.snapshots.stale(s.LSN()) && s.snapshotCost() <= s.stopBytes {
 			_, err := s.Checkpoint(ctx)
 			errs = append(errs, err)
 		}
