@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,7 +68,11 @@ func (a *app) printReflection(r *pb.SessionServiceReflectResponse, dry bool) {
 		return
 	}
 	if r.GetFallbackReason() != "" {
-		a.out.printf("Decided by rules: %s\n", printable(r.GetFallbackReason()))
+		how := "Decided by rules"
+		if slices.ContainsFunc(r.GetItems(), isReadOnly) {
+			how = "Nothing is learnt"
+		}
+		a.out.printf("%s: %s\n", how, printable(r.GetFallbackReason()))
 	}
 	a.printReflected(r, dry)
 	if r.GetSummary() != "" {
@@ -88,7 +93,7 @@ func (a *app) printReflected(r *pb.SessionServiceReflectResponse, dry bool) {
 	learned := 0
 	var rows [][]string
 	for _, it := range r.GetItems() {
-		if it.GetDecision() != pb.Decision_DECISION_NOOP {
+		if it.GetDecision() != pb.Decision_DECISION_NOOP && !isReadOnly(it) {
 			learned++
 		}
 		rows = append(rows, a.reflectedRow(it))
@@ -109,6 +114,9 @@ func (a *app) printReflected(r *pb.SessionServiceReflectResponse, dry bool) {
 		a.out.table([]string{"DECISION", "CATEGORY", "SALIENCE", "CONTENT"}, rows)
 	}
 }
+
+// isReadOnly reports whether an item was refused because its space is only received.
+func isReadOnly(it *pb.ReflectedItem) bool { return it.GetOutcome().GetReason() == "READ_ONLY_SPACE" }
 
 // reflectedRow is the table row of one learned item.
 func (a *app) reflectedRow(it *pb.ReflectedItem) []string {

@@ -77,13 +77,18 @@ func (a *app) shareJoin() *cobra.Command {
 		Use:   "join SPACE",
 		Short: "Take part in a space that is shared in the database",
 		Long: `Take part in a shared space. What the local space of that name holds already is kept: what the log lacks is sent, and
-where both have another text the log's is chosen and yours waits in "memsidecar review".`,
-		Example: "  memsidecar share join team --with postgres://bob@db.example.com/memories --as work",
-		Args:    cobra.ExactArgs(1),
+where both have another text the log's is chosen and yours waits in "memsidecar review".
+
+With --read-only this machine receives the space and never writes to it. The user of the database needs no right but to
+read. Changes of its memories are refused here, nothing is learnt into it, and edits of its memory.json wait.`,
+		Example: "  memsidecar share join team --with postgres://bob@db.example.com/memories --as work\n" +
+			"  memsidecar share join team --with postgres://guest@db.example.com/memories --read-only",
+		Args: cobra.ExactArgs(1),
 	}
 	a.addWith(cmd, &req.Url)
 	addVectors(cmd, &req.Vectors)
 	cmd.Flags().StringVar(&req.Space, "as", "", "local name (default: the same name)")
+	cmd.Flags().BoolVar(&req.ReadOnly, "read-only", false, "receive the space and never write to it")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
 		req.Remote = args[0]
 		if err := a.needDatabase(&req.Url); err != nil {
@@ -94,8 +99,12 @@ where both have another text the log's is chosen and yours waits in "memsidecar 
 			return err
 		}
 		return a.out.result(resp, func() {
-			a.out.printf("Joined shared space %s at %s as %s, at position %d.\n", resp.GetSpace().GetRemote(),
-				resp.GetSpace().GetDatabase(), resp.GetSpace().GetSpace(), resp.GetSpace().GetPosition())
+			how := ""
+			if resp.GetSpace().GetReadOnly() {
+				how = ", read-only"
+			}
+			a.out.printf("Joined shared space %s at %s as %s%s, at position %d.\n", resp.GetSpace().GetRemote(),
+				resp.GetSpace().GetDatabase(), resp.GetSpace().GetSpace(), how, resp.GetSpace().GetPosition())
 		})
 	})
 	return cmd
@@ -210,6 +219,9 @@ func (a *app) printShared(spaces []*pbalpha.SharedSpace) {
 		case s.GetError() != "":
 			state = "waiting"
 		}
+		if s.GetReadOnly() {
+			state += ", read-only"
+		}
 		rows = append(rows, []string{s.GetSpace(), state, s.GetRemote() + " at " + s.GetDatabase(),
 			strconv.FormatInt(s.GetPosition(), 10), strconv.FormatInt(s.GetWaiting(), 10), contact})
 	}
@@ -223,6 +235,10 @@ func (a *app) printShared(spaces []*pbalpha.SharedSpace) {
 		} else if m != nil {
 			a.out.printf("%s: the table memsidecar.memories is at position %d; %d memories there lack a vector.\n",
 				s.GetSpace(), m.GetPosition(), m.GetPending())
+		}
+		if s.GetUnlisted() {
+			a.out.printf("%s: no purge waits for this machine, because its user may not write to memsidecar.member; a text that "+
+				"was purged while it was away may stay here\n", s.GetSpace())
 		}
 		for _, p := range s.GetPurges() {
 			if p.GetPosition() == 0 || len(p.GetMissing()) > 0 {

@@ -210,6 +210,10 @@ func (r *run) classifyDay(ctx context.Context, space string, d *memory.Day) Day 
 	if out.Action, out.Reason = Postponed, r.postponeReason; out.Reason != "" {
 		return out
 	}
+	if r.a.store.Writable(space) != nil {
+		out.Reason = "the space is shared read-only, so its summary could not become a memory; the log stays"
+		return out
+	}
 	if _, ours := readArchiveMark(d); ours && out.archived {
 		reason, err := r.graceReason(ctx, d.Date, d.Revision)
 		if err != nil && ctx.Err() == nil {

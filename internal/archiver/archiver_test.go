@@ -29,6 +29,8 @@ type harness struct {
 	store *store.Store
 	now   time.Time
 	loc   *time.Location
+	// received is the space that is shared read-only, "" for none.
+	received string
 }
 
 func newHarness(t *testing.T) *harness {
@@ -39,7 +41,8 @@ func newHarness(t *testing.T) *harness {
 
 func (b *harness) open(fsys durable.FS) *store.Store {
 	b.Helper()
-	st, err := store.Open(store.Config{FS: fsys, Now: b.clock, Logger: slog.New(slog.DiscardHandler)})
+	st, err := store.Open(store.Config{FS: fsys, Now: b.clock, Logger: slog.New(slog.DiscardHandler),
+		ReadOnly: func(space string) bool { return space == b.received }})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -101,7 +101,8 @@ type Merged struct {
 // Compress merges memories that are old, rarely accessed and similar: three or more of one category become one to
 // three. Every distinct sentence is kept. The originals become superseded, name their successor, and can be restored.
 // Each group is one operation. Pinned memories and those with a title, an expiry, structured data or unknown fields
-// are not merged; neither are memories that contradict each other in a number or a negation. Durable on return.
+// are not merged; neither are memories that contradict each other in a number or a negation, or those of a space that is only received.
+// Durable on return.
 // Errors: *memory.InvalidError, those of the store.
 func (a *Archiver) Compress(ctx context.Context, opts CompressOptions) (CompressReport, error) {
 	if err := opts.fill(); err != nil {
@@ -123,6 +124,9 @@ func (a *Archiver) Compress(ctx context.Context, opts CompressOptions) (Compress
 		spaces = a.store.Spaces()
 	}
 	for _, space := range spaces {
+		if a.store.Writable(space) != nil {
+			continue // a machine that may write does it
+		}
 		if err := a.compressSpace(ctx, space, now, opts, &report); err != nil {
 			return report, err
 		}

@@ -35,7 +35,8 @@ type Expired struct {
 }
 
 // Expire retires the memories whose expiry has passed, one operation per space. Searches exclude them from the moment
-// of expiry. A memory whose retirement was undone is not retired again. Durable on return.
+// of expiry. A memory whose retirement was undone is not retired again. A space that is only received is left alone.
+// Durable on return.
 func (a *Archiver) Expire(ctx context.Context, opts ExpireOptions) (report ExpireReport, err error) {
 	now, doubt, err := a.store.TrustedNow(ctx)
 	if report.Postponed = doubt; err != nil || doubt != "" {
@@ -46,6 +47,9 @@ func (a *Archiver) Expire(ctx context.Context, opts ExpireOptions) (report Expir
 		spaces = a.store.Spaces()
 	}
 	for _, space := range spaces {
+		if a.store.Writable(space) != nil {
+			continue // a machine that may write does it
+		}
 		expired, err := a.expireSpace(ctx, space, now, opts.DryRun)
 		report.Expired = append(report.Expired, expired...)
 		if err != nil {

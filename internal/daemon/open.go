@@ -73,6 +73,7 @@ func (d *daemon) openStore(ctx context.Context) (err error) {
 		FS: d.fs, Now: d.now, Elapsed: d.elapsed, Logger: d.log, HistoryDays: d.cfg.HistoryDays,
 		Projections: []store.Projection{d.engine, d.memories, d.logs, d.recallIndex, d.finder, d.share},
 		Needed:      d.share.Needed,
+		ReadOnly:    d.share.ReadOnly,
 		Failed:      func(err error) { d.failed <- err },
 	})
 	if err != nil {

@@ -68,6 +68,9 @@ func (d *daemon) findShare() (out []rpc.Finding) {
 				Detail: append(rpc.Say("space %s is not exchanged: %s", s.Space, s.Error), waiting...),
 				Remedy: rpc.Say("it goes on by itself when the database answers; what waits is kept for %d days at least",
 					store.MaxNeededDays)})
+		case s.ReadOnly:
+			out = append(out, rpc.Finding{Name: "share", Level: rpc.LevelOK,
+				Detail: rpc.Say("space %s is shared read-only with %s: it is received and not changed here", s.Space, s.Database)})
 		default:
 			out = append(out, rpc.Finding{Name: "share", Level: rpc.LevelOK,
 				Detail: rpc.Say("space %s is shared with %s, %d operations wait", s.Space, s.Database, s.Waiting)})

@@ -15,6 +15,7 @@ var (
 	ErrNotUndoable   = errors.New("operation cannot be undone")
 	ErrTrimmed       = errors.New("history this old is no longer kept")
 	ErrReadOnly      = errors.New("store is read-only until the daemon is restarted")
+	ErrReadOnlySpace = errors.New("the space is only received on this machine")
 	ErrDiskFull      = errors.New("disk is full")
 	ErrCorrupt       = errors.New("damaged data")
 	ErrNewerVersion  = errors.New("written by a newer version of memsidecar")
@@ -85,3 +86,16 @@ func (e *ExistsError) Error() string { return fmt.Sprintf("%s %q already exists"
 
 // Is makes errors.Is(err, ErrExists) true.
 func (e *ExistsError) Is(target error) bool { return target == ErrExists }
+
+// ReadOnlySpaceError is a change of a space that this machine receives and must not change. It is an ErrReadOnlySpace.
+type ReadOnlySpaceError struct{ Space string }
+
+// Error says what the caller can do.
+func (e *ReadOnlySpaceError) Error() string {
+	return fmt.Sprintf("space %q is shared read-only: this machine receives its memories and does not change them; make the change on a "+
+		"machine that may write to it, use another space, or end the sharing here with `memsidecar share leave %s`, which "+
+		"keeps the memories", e.Space, e.Space)
+}
+
+// Is makes errors.Is(err, ErrReadOnlySpace) true.
+func (e *ReadOnlySpaceError) Is(target error) bool { return target == ErrReadOnlySpace }

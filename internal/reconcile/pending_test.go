@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -58,6 +59,11 @@ func TestWaits(t *testing.T) {
 			name: "a content that is empty",
 			edit: func(w *world) { w.replace(file, "Commits are small", " ") },
 			wait: "refused memory.json: memories[2].content: is empty; write something, or remove the memory c from the file",
+		},
+		{
+			name: "a space that is only received",
+			edit: func(w *world) { w.received = true; w.replace(file, "8443", "9443") },
+			wait: `refused memory.json: space "default" is shared read-only: `,
 		},
 		{
 			name: "a newer version",
@@ -192,4 +198,37 @@ func TestMostRemoved(t *testing.T) {
 			t.Errorf("%d of %d removed: waits %v, want %v", tt.removed, tt.all, waits, tt.waits)
 		}
 	}
+}
+
+// TestEditOfReceivedSpace: an edit of a space that is shared read-only waits until the sharing has ended; a deleted file
+// is published again, a file that was only saved again is no edit, and daily logs are the machine's own.
+func TestEditOfReceivedSpace(t *testing.T) {
+	w := newWorld(t)
+	w.three()
+	w.received = true
+	before := w.state()
+	must(t, w.fs.Remove(file))
+	w.look()
+	w.publish()
+	diff(t, "edits that wait", []string(nil), w.waiting())
+	text := w.read(file)
+	w.write(file, text+"\n")
+	w.look()
+	w.publish()
+	diff(t, "edits that wait", []string(nil), w.waiting())
+	diff(t, "state", before, w.state())
+	w.replace(file, "8443", "9443")
+	w.look()
+	list, err := w.edits.List()
+	if err != nil || len(list) != 1 {
+		t.Fatalf("edits that wait: %v, %v; want one", w.waiting(), err)
+	}
+	if _, err := w.edits.Resolve(t.Context(), list[0].ID, true); !errors.Is(err, memory.ErrRefused) {
+		t.Errorf("accepted although the space is only received: %v", err)
+	}
+	diff(t, "state", before, w.state())
+	w.received = false
+	_, err = w.edits.Resolve(t.Context(), list[0].ID, true)
+	must(t, err)
+	diff(t, "state after accepting", []string{"a: The API listens on port 9443", richB, "c: Commits are small", "summary: Writes Go"}, w.brief())
 }

@@ -147,6 +147,9 @@ func (s *Service) planMemories(ctx context.Context, t target, data []byte, displ
 			known.Revision,
 		), nil
 	}
+	if err := s.cfg.Store.Writable(t.space); err != nil && !f.unchanged(changes) {
+		return p.postpone(publish.Refused, "%v", err), nil
+	}
 	if why := f.removesTooMuch(changes); why != "" && !now.unchanged(s.changesOf(&now)) {
 		return p.postpone(publish.Ambiguous, "%s", why), nil
 	}

@@ -44,6 +44,8 @@ type world struct {
 	mem   *jsonstore.Publisher
 	logs  *dailylog.Publisher
 	edits *reconcile.Service
+	// received says that the spaces are shared read-only.
+	received bool
 }
 
 // newWorld is one on a simulated file system.
@@ -84,7 +86,8 @@ func (w *world) open() error {
 	displaced := func(e publish.Edit) { w.edits.EditQuarantined(e) }
 	w.mem = jsonstore.NewPublisher(jsonstore.Config{FS: w.fs, Now: w.clock.Now, Logger: quiet, OnEdit: foreign, OnDisplaced: displaced})
 	w.logs = dailylog.NewPublisher(dailylog.Config{FS: w.fs, Now: w.clock.Now, Logger: quiet, OnEdit: foreign, OnDisplaced: displaced})
-	st, err := store.Open(store.Config{FS: w.fs, Now: w.clock.Now, Logger: quiet, Projections: []store.Projection{w.mem, w.logs}})
+	st, err := store.Open(store.Config{FS: w.fs, Now: w.clock.Now, Logger: quiet, Projections: []store.Projection{w.mem, w.logs},
+		ReadOnly: func(string) bool { return w.received }})
 	if err != nil {
 		return err
 	}

@@ -102,7 +102,7 @@ type Result struct {
 	Summary string
 	// ByModel or ByRules; "" with AlreadyReflected
 	DecidedBy string
-	// why the rules decided although a model is configured; else ""
+	// why the rules decided although a model is configured, or why nothing can be learnt into the space; else ""
 	Note string
 	// of a dry run: the changes of the operation
 	Changes []journal.Change

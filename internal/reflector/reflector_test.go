@@ -25,6 +25,8 @@ type bed struct {
 	store  *store.Store
 	engine *search.Engine
 	*reflector.Reflector
+	// received says that the spaces are shared read-only.
+	received bool
 }
 
 func open(t testing.TB, dir string) *bed {
@@ -36,7 +38,7 @@ func open(t testing.TB, dir string) *bed {
 	now := func() time.Time { return saturday }
 	b := &bed{t: t, engine: search.New(search.Config{Now: now})}
 	b.store, err = store.Open(store.Config{FS: durable.Dir(root), Now: now, Logger: slog.New(slog.DiscardHandler),
-		Projections: []store.Projection{b.engine}})
+		Projections: []store.Projection{b.engine}, ReadOnly: func(string) bool { return b.received }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -271,3 +271,4 @@ type emptyView struct{}
 func (emptyView) Memory(string) *memory.Memory        { return nil }
 func (emptyView) Equal(string, string) *memory.Memory { return nil }
 func (emptyView) IsForgotten(string) bool             { return false }
+func (emptyView) ReadOnly() bool                      { return false }

@@ -62,6 +62,9 @@ func (r *Reflector) tryReflect(ctx context.Context, space, id string, opts Optio
 	if asked.reply != nil {
 		a.result.DecidedBy = ByModel
 	}
+	if err := r.store.Writable(space); err != nil {
+		a.result.Note = err.Error()
+	}
 	a.result.Summary = summaryOf(a.result.Plan, a.session.Summary)
 	return r.commit(ctx, space, a)
 }
@@ -168,7 +171,7 @@ func (a *run) reflectedSession(tx *store.Tx, current *memory.Session) *memory.Se
 func (r *Reflector) consultModel(ctx context.Context, view *store.Space, session *memory.Session,
 	messages []*memory.Message,
 	opts Options, asked *consultation) ([]*memory.Message, error) {
-	if r.model == nil || len(messages) == 0 {
+	if r.model == nil || len(messages) == 0 || r.store.Writable(view.Name()) != nil {
 		*asked = consultation{}
 		return messages, nil
 	}

@@ -38,6 +38,7 @@ var table = []struct {
 	{memory.ErrOwnProcess, codes.FailedPrecondition, "OWN_PROCESS"},
 	{memory.ErrShuttingDown, codes.Unavailable, "SHUTTING_DOWN"},
 	{memory.ErrDiskFull, codes.ResourceExhausted, "DISK_FULL"},
+	{memory.ErrReadOnlySpace, codes.FailedPrecondition, "READ_ONLY_SPACE"},
 	{memory.ErrReadOnly, codes.FailedPrecondition, "READ_ONLY"},
 	{memory.ErrBusy, codes.ResourceExhausted, "BUSY"},
 	{memory.ErrPaused, codes.FailedPrecondition, "PAUSED"},

@@ -36,6 +36,7 @@ var sentinels = map[string]struct {
 	"ErrNotUndoable":   {memory.ErrNotUndoable, codes.FailedPrecondition},
 	"ErrTrimmed":       {memory.ErrTrimmed, codes.OutOfRange},
 	"ErrReadOnly":      {memory.ErrReadOnly, codes.FailedPrecondition},
+	"ErrReadOnlySpace": {memory.ErrReadOnlySpace, codes.FailedPrecondition},
 	"ErrDiskFull":      {memory.ErrDiskFull, codes.ResourceExhausted},
 	"ErrCorrupt":       {memory.ErrCorrupt, codes.DataLoss},
 	"ErrNewerVersion":  {memory.ErrNewerVersion, codes.FailedPrecondition},

@@ -78,6 +78,9 @@ var Reasons = []Reason{
 		"Start the daemon; it completes the purge."},
 	{"READ_ONLY", KindError, "The store accepts no writes after an error of the disk.",
 		"See `memsidecar doctor`, then restart the daemon."},
+	{"READ_ONLY_SPACE", KindError, "The space is shared read-only: this machine receives its memories and does not change " +
+		"them. Also an outcome.", "Change it on a machine that may write, use another space, or end the sharing here with " +
+		"`memsidecar share leave`."},
 	{"REQUEST_TOO_LARGE", KindError, "A message exceeds 16 MiB.", "Send the items in several requests."},
 	{"SHUTTING_DOWN", KindError, "The daemon stops.", "Repeat the call when it runs again."},
 	{"STALE_REVISION", KindError, "The item changed since the revision that the request expects. Also an outcome.",

@@ -34,7 +34,7 @@ func (s *shareServer) Start(
 func (s *shareServer) Join(ctx context.Context, req *pb.ShareServiceJoinRequest) (*pb.ShareServiceJoinResponse, error) {
 	space := cmp.Or(req.GetSpace(), req.GetRemote())
 	err := s.withMirror(ctx, space, req.GetUrl(), req.GetVectors(), func() error {
-		return s.share.Join(ctx, req.GetRemote(), space, req.GetUrl())
+		return s.share.Join(ctx, req.GetRemote(), space, req.GetUrl(), req.GetReadOnly())
 	})
 	if err != nil {
 		return nil, err
@@ -116,6 +116,6 @@ func sharedSpaceToProto(st *share.Status) *pb.SharedSpace {
 	return &pb.SharedSpace{
 		Purges: purges, Mirror: mirror, Space: st.Space, Remote: st.Remote, Database: st.Database, Position: st.Position,
 		Waiting:     int64(st.Waiting),
-		ContactedAt: timeToProto(st.Contact), Error: st.Error, Stopped: st.Stopped,
+		ContactedAt: timeToProto(st.Contact), Error: st.Error, Stopped: st.Stopped, ReadOnly: st.ReadOnly, Unlisted: st.Unlisted,
 	}
 }

@@ -30,7 +30,7 @@ func stoppedFor(t *testing.T, n *node, reason string) {
 func rejoin(t *testing.T, n *node, address string) {
 	t.Helper()
 	must(t, n.share.Leave(t.Context(), "team", true))
-	must(t, n.share.Join(t.Context(), "team", "team", address))
+	must(t, n.share.Join(t.Context(), "team", "team", address, false))
 }
 
 // copyFile copies a file from one file system into another.

@@ -30,7 +30,7 @@ func TestCrashOfTheState(t *testing.T) {
 		a.update(func(tx *store.Tx) error { return tx.Put(memtest.Fact("m1", "The build runs on port 8080")) })
 		must(t, shareAs(a, remote, address))
 		b := start(t, sim)
-		must(t, b.share.Join(t.Context(), remote, "team", address))
+		must(t, b.share.Join(t.Context(), remote, "team", address, false))
 		settled(t, a, b)
 		sim.CrashAt(sim.Ops() + k)
 		acknowledged := exchangeUntilCrash(a, b, sim)
@@ -81,7 +81,7 @@ func shareAs(n *node, remote, address string) error {
 	if err := s.Start(context.Background(), remote, address); err != nil {
 		return err
 	}
-	return n.share.Join(context.Background(), remote, "team", address)
+	return n.share.Join(context.Background(), remote, "team", address, false)
 }
 
 // exchangeUntilCrash has both write, and returns the ids of what b acknowledged.

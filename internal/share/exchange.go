@@ -170,14 +170,33 @@ func (s *Service) isOwn(sp *space, r *pglog.Row, rec *record) (bool, error) {
 		r.Seq, r.Op, errCopied)
 }
 
-// report tells the others how far this machine is, at most once in the time between two polls.
+// report tells the others how far this machine is, at most once in the time between two polls. Who only receives may
+// lack the right, and then tries again after an hour.
 func (s *Service) report(ctx context.Context, log *pglog.Log, sp *space) error {
 	now := s.cfg.Now()
 	if !sp.memberAt.IsZero() && now.Sub(sp.memberAt) < s.cfg.Poll {
 		return nil
 	}
 	sp.memberAt = now
-	return log.SetMember(ctx, sp.state.Remote.ID, s.member(sp))
+	listed, err := s.list(ctx, log, sp, sp.state.Remote.ID)
+	if !listed && err == nil {
+		sp.memberAt = now.Add(settleEvery) // so that the server's log does not fill
+	}
+	return err
+}
+
+// list names this machine in the list of a space. Who only receives may lack the right.
+func (s *Service) list(ctx context.Context, log *pglog.Log, sp *space, id int64) (listed bool, err error) {
+	err = log.SetMember(ctx, id, s.member(sp))
+	if sp.readOnly && pglog.IsForbidden(err) {
+		err = nil
+	} else {
+		listed = err == nil
+	}
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	sp.shown.Unlisted = !listed && err == nil
+	return listed, err
 }
 
 // member is this machine as the log knows it.
@@ -188,6 +207,9 @@ func (s *Service) member(sp *space) pglog.Member {
 
 // snapshot stores the state of the space when many rows are behind the newest snapshot, and nothing waits.
 func (s *Service) snapshot(ctx context.Context, log *pglog.Log, sp *space) (err error) {
+	if sp.readOnly {
+		return nil
+	}
 	head := sp.state.Remote.Head
 	if sp.snapshotAt < 0 {
 		if sp.snapshotAt, err = log.SnapshotPosition(ctx, sp.state.Remote.ID); err != nil {

@@ -476,7 +476,7 @@ func cutMirror(t *testing.T, pg *postgres.Server, p *proxy, way direction, n int
 	defer func() { a.stop(); c.stop(); pg.Exec(t, pg.URL("postgres"), "DROP DATABASE "+name+" WITH (FORCE)") }()
 	a.add("m1", "a fact")
 	must(t, a.share.Start(t.Context(), "team", address))
-	must(t, c.share.Join(t.Context(), "team", "team", p.address(name)))
+	must(t, c.share.Join(t.Context(), "team", "team", p.address(name), false))
 	pieces := 0
 	p.set(func(w direction) verdict { // called with a lock held
 		if w == way {

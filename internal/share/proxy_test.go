@@ -172,8 +172,8 @@ func cutAt(t *testing.T, a *node, p *proxy, way direction, n int) (hit bool) {
 		return pass
 	})
 	c := start(t, crashfs.New())
-	if err := c.share.Join(t.Context(), "team", "team", p.address("cuts")); err != nil {
-		must(t, c.share.Join(t.Context(), "team", "team", p.address("cuts")))
+	if err := c.share.Join(t.Context(), "team", "team", p.address("cuts"), false); err != nil {
+		must(t, c.share.Join(t.Context(), "team", "team", p.address("cuts"), false))
 	}
 	c.add(name+"x", "the first of "+name)
 	c.add(name+"y", "the second of "+name)
@@ -201,7 +201,7 @@ func TestBadNetwork(t *testing.T) {
 	a, b := start(t, crashfs.New()), start(t, crashfs.New())
 	a.add("m1", "The build runs on port 8080")
 	must(t, a.share.Start(t.Context(), "team", address))
-	must(t, b.share.Join(t.Context(), "team", "team", p.address("network")))
+	must(t, b.share.Join(t.Context(), "team", "team", p.address("network"), false))
 	rng := rand.New(rand.NewPCG(1, 2))
 	var mu sync.Mutex
 	faults := map[verdict]int{} // guarded by mu

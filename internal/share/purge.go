@@ -112,14 +112,16 @@ func (s *Service) receivePurge(ctx context.Context, log *pglog.Log, sp *space, r
 		return err
 	}
 	own := slices.DeleteFunc(s.purgesOf(sp.name), func(p pendingPurge) bool { return p.ID != rec.Purge.ID })
-	var extra []string
+	var extra []string // who only receives has none
 	if r.Seq > sp.done && !hasErased(own, r, texts) {
 		erased, err := s.cfg.Erase(ctx, store.PurgeRequest{Space: sp.name, IDs: rec.Purge.IDs, Texts: texts,
 			Reason: "purged at another machine", Received: true})
 		if err != nil {
 			return err
 		}
-		extra = slices.DeleteFunc(erased, func(text string) bool { return slices.Contains(texts, text) })
+		if !sp.readOnly {
+			extra = slices.DeleteFunc(erased, func(text string) bool { return slices.Contains(texts, text) })
+		}
 	}
 	if err := s.scrub(sp, store.NewScrub(sp.name, rec.Purge.IDs, append(extra, texts...))); err != nil {
 		return err
@@ -324,6 +326,11 @@ func (s *Service) showPurges(ctx context.Context, log *pglog.Log, sp *space) err
 	list, err := log.Purges(ctx, sp.state.Remote.ID)
 	if err != nil {
 		return err
+	}
+	if !sp.readOnly { // behind the list, so that whoever is seen to have confirmed last is included
+		if err := log.ForgetTexts(ctx, sp.state.Remote.ID); err != nil {
+			return err
+		}
 	}
 	var shown []Purge
 	k.open = false

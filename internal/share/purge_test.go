@@ -65,6 +65,9 @@ func (n *node) purgeIn(space string, ids, texts []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if ended == nil { // nothing is shared, or only received
+		return nil, finish(ctx, p)
+	}
 	return announced, ended(finish(ctx, p))
 }
 
@@ -143,7 +146,7 @@ func purgeEverywhere(t *testing.T, address string) {
 	a.add("m1", secret)
 	a.update(func(tx *store.Tx) error { tx.SetSummary("They know that " + secret + "."); return nil })
 	must(t, a.share.Start(t.Context(), "team", address))
-	must(t, b.share.Join(t.Context(), "team", "team", address))
+	must(t, b.share.Join(t.Context(), "team", "team", address, false))
 	b.add("m2", "Somebody said: "+secret+", twice")
 	settled(t, a, b)
 	b.change("m1", func(m *memory.Memory) { m.Content = "a second secret, of almonds" })
@@ -158,7 +161,7 @@ func purgeEverywhere(t *testing.T, address string) {
 		t.Errorf("b holds %q and %q", got, b.content("m1"))
 	}
 	c := start(t, crashfs.New())
-	must(t, c.share.Join(t.Context(), "team", "team", address))
+	must(t, c.share.Join(t.Context(), "team", "team", address, false))
 	settled(t, a, b, c)
 	c.add("m3", "Work goes on")
 	settled(t, a, b, c)
@@ -248,7 +251,7 @@ func purgeWhileAway(t *testing.T, address string) {
 	if b.content("m2") != secret {
 		t.Fatal("a machine that does not take part lost its copy")
 	}
-	must(t, b.share.Join(t.Context(), "team", "team", address))
+	must(t, b.share.Join(t.Context(), "team", "team", address, false))
 	settled(t, a, b)
 	purgedFrom(t, address, secret, a, b)
 }
@@ -325,7 +328,7 @@ func purgeChain(t *testing.T, address string) {
 	}
 	must(t, b.share.Leave(t.Context(), "team", false))
 	query(t, address, "UPDATE memsidecar.log SET record = replace(record, '[purged]', '[painted]') WHERE replaced IS NOT NULL RETURNING 'x'")
-	err = b.share.Join(t.Context(), "team", "team", address)
+	err = b.share.Join(t.Context(), "team", "team", address, false)
 	if err == nil || !strings.Contains(err.Error(), "does not match its hash") {
 		t.Errorf("a changed replacement was read: %v", err)
 	}
@@ -359,7 +362,7 @@ func purgeAndCrash(t *testing.T, address, remote string, which, k int) (hit bool
 	a.add("m1", secret)
 	a.add("m2", "Quoting: "+secret+"!")
 	must(t, shareAs(a, remote, address))
-	must(t, b.share.Join(t.Context(), remote, "team", address))
+	must(t, b.share.Join(t.Context(), remote, "team", address, false))
 	settled(t, a, b)
 	sims[which].CrashAt(sims[which].Ops() + k)
 	_, err := a.purge([]string{"m1"}, nil)
@@ -410,7 +413,7 @@ func TestCutWhilePurging(t *testing.T) {
 	b := start(t, crashfs.New())
 	must(t, b.share.Start(t.Context(), "team", address))
 	a := start(t, crashfs.New())
-	must(t, a.share.Join(t.Context(), "team", "team", p.address("cuts")))
+	must(t, a.share.Join(t.Context(), "team", "team", p.address("cuts"), false))
 	step := 4
 	if os.Getenv(longTests) != "" {
 		step = 1

@@ -109,6 +109,9 @@ func (s *Service) purgesOf(space string) (out []pendingPurge) {
 func (s *Service) Announce(p *store.Purge) (ids []string, ended func(error) error, err error) {
 	var fresh []pendingPurge
 	for _, st := range s.Status() {
+		if st.ReadOnly { // the store lets no purge begin that concerns it
+			continue
+		}
 		at := s.cfg.Now().UTC().Truncate(time.Microsecond)
 		fresh = append(fresh, pendingPurge{ID: store.NewID(), Space: st.Space, At: at, Position: st.Position, running: true})
 		ids = append(ids, fresh[len(fresh)-1].ID)

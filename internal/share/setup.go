@@ -22,7 +22,7 @@ const memoriesAPart = 500
 // and in PostgreSQL on return. Errors: memory.ErrExists when the space is shared already or the database has one of its
 // name; those of pglog.
 func (s *Service) Start(ctx context.Context, name, address string) error {
-	return s.setUp(ctx, name, address, func(log *pglog.Log, sp *space) error {
+	return s.setUp(ctx, name, address, false, func(log *pglog.Log, sp *space) error {
 		if err := log.Migrate(ctx); err != nil {
 			return err
 		}
@@ -42,23 +42,13 @@ func (s *Service) Start(ctx context.Context, name, address string) error {
 }
 
 // Join takes part in a space of a database, under a local name. What the local space holds already and the log does not
-// is sent; where both differ the log's value is chosen and the other is left for review. Durable here on return.
-// Errors: memory.ErrExists when the local space is shared already; those of pglog.
-func (s *Service) Join(ctx context.Context, remoteName, name, address string) error {
-	return s.setUp(ctx, name, address, func(log *pglog.Log, sp *space) (err error) {
-		if err := log.CheckSchema(ctx); errors.Is(err, pglog.ErrOldSchema) {
-			if err := log.Migrate(ctx); err != nil {
-				return err
-			}
-		} else if err != nil {
-			return err
-		}
-		remote, err := log.Find(ctx, remoteName)
+// is sent; where both differ the log's value is chosen and the other is left for review. With readOnly nothing is ever
+// sent: what only the local space holds stays here, and where both differ the other value stays in the history. Durable
+// here on return. Errors: memory.ErrExists when the local space is shared already; those of pglog.
+func (s *Service) Join(ctx context.Context, remoteName, name, address string, readOnly bool) error {
+	return s.setUp(ctx, name, address, readOnly, func(log *pglog.Log, sp *space) (err error) {
+		remote, err := s.enter(ctx, log, sp, remoteName)
 		if err != nil {
-			return err
-		}
-		// Named before anything is read, so that no purge counts as finished without this machine.
-		if err := log.SetMember(ctx, remote.ID, s.member(sp)); err != nil {
 			return err
 		}
 		defer func() {
@@ -77,6 +67,10 @@ func (s *Service) Join(ctx context.Context, remoteName, name, address string) er
 		if err := s.adopt(ctx, sp, &values, remote); err != nil {
 			return err
 		}
+		if readOnly {
+			_, changed := s.cfg.Store.Space(name).ContentsAt()
+			return s.begin(sp, remote, changed, nil)
+		}
 		// What only this space holds is sent under a number that no other operation has.
 		held := &seed{}
 		_, err = s.cfg.Store.Update(
@@ -94,9 +88,34 @@ func (s *Service) Join(ctx context.Context, remoteName, name, address string) er
 	})
 }
 
+// enter finds a space to join and names this machine in its list, before anything is read, so that no purge counts as
+// finished without this machine. Who only receives brings no schema up to date, and is not named without the right.
+// Errors: those of pglog.
+func (s *Service) enter(ctx context.Context, log *pglog.Log, sp *space, name string) (remote pglog.Space, err error) {
+	if err := log.CheckSchema(ctx); errors.Is(err, pglog.ErrOldSchema) && !sp.readOnly {
+		if err := log.Migrate(ctx); err != nil {
+			return remote, err
+		}
+	} else if err != nil {
+		return remote, err
+	}
+	if remote, err = log.Find(ctx, name); err != nil {
+		return remote, err
+	}
+	if !sp.readOnly {
+		if err := log.CheckWrite(ctx, remote.ID); err != nil {
+			return remote, err
+		}
+	}
+	_, err = s.list(ctx, log, sp, remote.ID)
+	return remote, err
+}
+
 // setUp runs do with a connection and a space that collects the local operations from now on, and then starts to
 // exchange it.
-func (s *Service) setUp(ctx context.Context, name, address string, do func(*pglog.Log, *space) error) (err error) {
+func (s *Service) setUp(
+	ctx context.Context, name, address string, readOnly bool, do func(*pglog.Log, *space) error,
+) (err error) {
 	var check memory.Check
 	check.Slug("space", name)
 	if err := check.Err(); err != nil {
@@ -113,10 +132,10 @@ func (s *Service) setUp(ctx context.Context, name, address string, do func(*pglo
 	}
 	defer func() { _ = log.Close() }()
 	_, _, changed := s.cfg.Store.Space(name).Look(nil)
-	sp := newSpace(name, nil)
-	sp.applied, sp.state = changed, &state{
-		Version: stateVersion, Space: name, URL: address, Epoch: s.cfg.Store.Epoch(), Line: store.NewID(),
-	}
+	sp := newSpace(name, &state{
+		Version: stateVersion, Space: name, URL: address, Epoch: s.cfg.Store.Epoch(), Line: store.NewID(), ReadOnly: readOnly,
+	})
+	sp.applied = changed
 	s.mu.Lock()
 	s.spaces[name] = sp
 	s.mu.Unlock()
@@ -206,7 +225,7 @@ func (s *Service) adopt(ctx context.Context, sp *space, values *merge.Values, re
 	for some := range slices.Chunk(ids, memoriesAPart) {
 		_, err := s.cfg.Store.Update(ctx, meta, func(tx *store.Tx) error {
 			for _, id := range some {
-				if err := s.adoptMemory(tx, values.Memories[id]); err != nil {
+				if err := s.adoptMemory(tx, values.Memories[id], !sp.readOnly); err != nil {
 					return err
 				}
 			}
@@ -228,8 +247,9 @@ func (s *Service) adopt(ctx context.Context, sp *space, values *merge.Values, re
 	return err
 }
 
-// adoptMemory makes a local memory what it is in the log. Another text that was here is left for review.
-func (s *Service) adoptMemory(tx *store.Tx, m *memory.Memory) error {
+// adoptMemory makes a local memory what it is in the log. Another text that was here stays in the history, and with
+// review it is left for review too.
+func (s *Service) adoptMemory(tx *store.Tx, m *memory.Memory, review bool) error {
 	before := tx.Memory(m.ID)
 	if merge.Same(before, m) {
 		return nil
@@ -237,7 +257,7 @@ func (s *Service) adoptMemory(tx *store.Tx, m *memory.Memory) error {
 	if err := tx.PutReceived(m.Clone()); err != nil {
 		return err
 	}
-	if before == nil || before.Content == m.Content && before.Title == m.Title {
+	if !review || before == nil || before.Content == m.Content && before.Title == m.Title {
 		return nil
 	}
 	return reviewConflict(tx, &merge.Conflict{ID: m.ID, Kind: merge.BothChanged, Lost: before}, s.cfg.Location)

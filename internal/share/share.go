@@ -164,6 +164,14 @@ func (s *Service) Needed() int64 {
 	return oldest
 }
 
+// ReadOnly reports whether a space is one that this machine only receives. It is for store.Config.
+func (s *Service) ReadOnly(name string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	sp := s.spaces[name]
+	return sp != nil && sp.readOnly
+}
+
 // Shared reports whether a space is shared.
 func (s *Service) Shared(name string) bool {
 	s.mu.RLock()
@@ -189,6 +197,8 @@ type Status struct {
 	Contact  time.Time
 	Error    string // of the last attempt, "" when it succeeded
 	Stopped  bool   // Error does not go away by itself
+	ReadOnly bool   // the space is received and never written to
+	Unlisted bool   // the user may not put this machine on the list of those that a purge waits for
 	// Purges are the newest ones, newest first.
 	Purges []Purge
 	// Mirror is nil when this machine keeps no mirror of the space.

@@ -41,7 +41,8 @@ func startAt(t testing.TB, fsys durable.FS, now func() time.Time) *node {
 	n := &node{t: t, fs: fsys, share: share.New()}
 	var err error
 	n.store, err = store.Open(store.Config{FS: fsys, Now: now, Logger: slog.New(slog.DiscardHandler),
-		Projections: []store.Projection{n.share}, SegmentSize: 16 << 10, HistoryDays: 1, Needed: n.share.Needed})
+		Projections: []store.Projection{n.share}, SegmentSize: 16 << 10, HistoryDays: 1, Needed: n.share.Needed,
+		ReadOnly: n.share.ReadOnly})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func writesWhileSettingUp(t *testing.T, address string) {
 	}
 	err := a.share.Start(t.Context(), "team", address)
 	if err == nil {
-		err = b.share.Join(t.Context(), "team", "team", address)
+		err = b.share.Join(t.Context(), "team", "team", address, false)
 	}
 	cancel()
 	writers.Wait()
@@ -202,7 +203,7 @@ func pair(t *testing.T, address string) (a, b *node) {
 	a, b = start(t, crashfs.New()), start(t, crashfs.New())
 	a.add("m1", "The build runs on port 8080")
 	must(t, a.share.Start(t.Context(), "team", address))
-	must(t, b.share.Join(t.Context(), "team", "team", address))
+	must(t, b.share.Join(t.Context(), "team", "team", address, false))
 	settled(t, a, b)
 	return a, b
 }
@@ -385,7 +386,7 @@ func joinedWithMemories(t *testing.T, address string) {
 	b.add("m2", "two of b")
 	b.add("m3", "three of b")
 	must(t, a.share.Start(t.Context(), "team", address))
-	must(t, b.share.Join(t.Context(), "team", "team", address))
+	must(t, b.share.Join(t.Context(), "team", "team", address, false))
 	eventually(t, func() string { return map[bool]string{true: "", false: "not there"}[a.content("m3") != ""] })
 	settled(t, a, b)
 	if got := b.content("m2"); got != "two of a" || len(b.reviews()) != 1 {
@@ -395,7 +396,7 @@ func joinedWithMemories(t *testing.T, address string) {
 	must(t, b.share.Leave(t.Context(), "team", false))
 	b.add("m4", "four of b, meanwhile")
 	before := a.share.Status()[0].Position
-	must(t, b.share.Join(t.Context(), "team", "team", address))
+	must(t, b.share.Join(t.Context(), "team", "team", address, false))
 	eventually(t, func() string { return map[bool]string{true: "", false: "not there"}[a.content("m4") != ""] })
 	settled(t, a, b)
 	if after := a.share.Status()[0].Position; after != before+1 {
@@ -434,17 +435,17 @@ func restart(t *testing.T, address string) {
 
 func refusals(t *testing.T, address string) {
 	a, b := pair(t, address)
-	if err := b.share.Join(t.Context(), "team", "team", address); !errors.Is(err, memory.ErrExists) {
+	if err := b.share.Join(t.Context(), "team", "team", address, false); !errors.Is(err, memory.ErrExists) {
 		t.Errorf("joined twice: %v", err)
 	}
-	if err := b.share.Join(t.Context(), "nothing", "other", address); err == nil || !strings.Contains(err.Error(), "no such space") {
+	if err := b.share.Join(t.Context(), "nothing", "other", address, false); err == nil || !strings.Contains(err.Error(), "no such space") {
 		t.Errorf("joined nothing: %v", err)
 	}
 	c := start(t, crashfs.New())
 	if err := c.share.Start(t.Context(), "team", address); !errors.Is(err, memory.ErrExists) {
 		t.Errorf("shared under a name that is taken: %v", err)
 	}
-	must(t, c.share.Join(t.Context(), "team", "team", address))
+	must(t, c.share.Join(t.Context(), "team", "team", address, false))
 	settled(t, a, b, c)
 }
 
@@ -480,7 +481,7 @@ func many(t *testing.T, address string) {
 	}
 	apart(t, a, b, write(a, "a"), write(b, "b"))
 	c := start(t, crashfs.New())
-	must(t, c.share.Join(t.Context(), "team", "team", address))
+	must(t, c.share.Join(t.Context(), "team", "team", address, false))
 	settled(t, a, b, c)
 	if got := c.store.Space("team").Count(); got != 1201 {
 		t.Errorf("%d memories, want 1201", got)

@@ -21,9 +21,10 @@ import (
 
 // space is a shared space. What is not guarded by mu belongs to the goroutine that sets it up, then to its link.
 type space struct {
-	name    string
-	state   *state
-	waiting *waiting
+	name     string
+	readOnly bool // as state has it; it never changes
+	state    *state
+	waiting  *waiting
 	// done is the newest row that the journal says is applied. It may be ahead of state.Remote.Head after a crash.
 	done int64
 	// snapshotAt is the position of the newest snapshot, -1 when it is not known.
@@ -51,12 +52,13 @@ type space struct {
 	shown Status
 }
 
-// newSpace returns a space with a state that resume has not looked at.
+// newSpace returns a space with a state that resume has not looked at, or one that is being set up.
 func newSpace(name string, st *state) *space {
 	sp := &space{name: name, state: st, waiting: newWaiting(name), snapshotAt: -1, purges: purges{due: true}}
 	sp.moved = sync.NewCond(&sp.mu)
-	sp.shown = Status{Space: name}
-	if st != nil {
+	sp.readOnly = st.ReadOnly
+	sp.shown = Status{Space: name, ReadOnly: st.ReadOnly}
+	if st.Remote.ID != 0 {
 		sp.saved.Store(st.settled())
 		sp.savedRead = st.Read
 		sp.show()
@@ -73,7 +75,7 @@ func (sp *space) note(rec *journal.Record) {
 	sp.applied = rec.Last()
 	sp.moved.Broadcast()
 	wake := sp.wake
-	if isSent(rec) && sharesAnything(rec) {
+	if sp.isSent(rec) && sharesAnything(rec) {
 		sp.shown.Waiting++
 	}
 	sp.mu.Unlock()
@@ -83,8 +85,10 @@ func (sp *space) note(rec *journal.Record) {
 }
 
 // isSent reports whether an operation is sent to the log as what it is. What came from there is not, and a purge is
-// announced in its own way.
-func isSent(rec *journal.Record) bool { return rec.Actor != journal.ActorShare && rec.Purge == nil }
+// announced in its own way. From a space that is only received nothing is sent.
+func (sp *space) isSent(rec *journal.Record) bool {
+	return !sp.readOnly && rec.Actor != journal.ActorShare && rec.Purge == nil
+}
 
 // sharesAnything reports whether an operation changed something that is shared.
 func sharesAnything(rec *journal.Record) bool {
@@ -104,7 +108,7 @@ func (sp *space) resume(ctx context.Context, st *store.Store) error {
 			"run `memsidecar share leave %s --force`, then join again: what only this machine holds is sent then", sp.name)
 	}
 	_, _, changed := st.Space(sp.name).Look(nil)
-	if settled, first := s.settled(), st.First(); settled+1 < first && changed > settled {
+	if settled, first := s.settled(), st.First(); settled+1 < first && changed > settled && !sp.readOnly {
 		sp.saved.Store(math.MaxInt64 - 1) // the rest is of no use
 		return fmt.Errorf("what was written here since operation %d is not sent, and history before operation %d is not "+
 			"kept any more; run `memsidecar share leave %s --force`, then join again: what only this machine holds is "+
@@ -127,7 +131,7 @@ func (sp *space) resume(ctx context.Context, st *store.Store) error {
 		}
 		if rec.Op > s.Read {
 			fresh = append(fresh, rec)
-		} else if rec.Op > from && isSent(rec) {
+		} else if rec.Op > from && sp.isSent(rec) {
 			sp.waiting.add(operationOf(rec))
 		}
 	}
@@ -201,7 +205,7 @@ func (sp *space) take(recs []*journal.Record) {
 			continue
 		}
 		sp.state.Read = rec.Last()
-		if !isSent(rec) || rec.Op <= sp.state.From {
+		if !sp.isSent(rec) || rec.Op <= sp.state.From {
 			continue
 		}
 		known := &sp.state.Known
@@ -269,7 +273,7 @@ func (sp *space) show() {
 		sp.shown.Oldest = sp.waiting.ops[0].at
 	}
 	for _, rec := range sp.queue {
-		if isSent(rec) && sharesAnything(rec) {
+		if sp.isSent(rec) && sharesAnything(rec) {
 			sp.shown.Waiting++
 		}
 	}

@@ -21,8 +21,8 @@ import (
 const dir = "share"
 
 // stateVersion is the version of the files in dir.
-// Version 1 had no line of its own.
-const stateVersion = 2
+// Version 1 had no line of its own. Version 2 knew no spaces that are only received, and would write to them.
+const stateVersion = 3
 
 // state is what is known of a shared space between two runs. It may be older than the journal: then the rows behind its
 // position are read again, and what the journal says was applied is not applied again.
@@ -34,7 +34,10 @@ type state struct {
 	Epoch   string      `json:"epoch"`  // of the local store; operations of another one have other numbers
 	// Line is the identity of this taking part, which the log has as the epoch of rows. A copy of the directory has it
 	// too, so each joining begins a new one.
-	Line  string       `json:"line"`
+	Line string `json:"line"`
+	// ReadOnly says that this machine receives the space and never writes to it.
+	ReadOnly bool `json:"read_only,omitempty"`
+
 	From  int64        `json:"from"`  // local operations up to this one were in the state that the space was joined with
 	Read  int64        `json:"read"`  // local operations up to this one are in Known
 	Sent  int64        `json:"sent"`  // local operations up to this one are in the log, or say nothing to it
@@ -106,8 +109,9 @@ func loadStates(fsys durable.FS) (out []*state, err error) {
 			return nil, fmt.Errorf("%s/%s: %w", dir, e.Name(), memory.ErrNewerVersion)
 		}
 		if st.Version == 1 {
-			st.Version, st.Line = stateVersion, st.Epoch
+			st.Line = st.Epoch
 		}
+		st.Version = stateVersion
 		out = append(out, st)
 	}
 	return out, nil

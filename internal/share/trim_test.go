@@ -58,7 +58,7 @@ func TestTrimmedHistory(t *testing.T) {
 		a.add("m1", "The build runs on port 8080")
 		must(t, a.share.Start(t.Context(), "team", address))
 		b = startAt(t, crashfs.New(), c.now)
-		must(t, b.share.Join(t.Context(), "team", "team", address))
+		must(t, b.share.Join(t.Context(), "team", "team", address, false))
 		settled(t, a, b)
 		return a, b, c, address
 	}
@@ -97,7 +97,7 @@ func TestTrimmedHistory(t *testing.T) {
 		}
 		b.add("w2", "local work goes on")
 		must(t, b.share.Leave(t.Context(), "team", true))
-		must(t, b.share.Join(t.Context(), "team", "team", address))
+		must(t, b.share.Join(t.Context(), "team", "team", address, false))
 		eventually(t, func() string {
 			return map[bool]string{true: "", false: "not there"}[a.content("w1") != "" && a.content("w2") != ""]
 		})

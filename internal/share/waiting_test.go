@@ -40,7 +40,7 @@ func TestManyWait(t *testing.T) {
 	must(t, err)
 	t.Cleanup(func() { _ = root.Close() })
 	b := start(t, durable.Dir(root))
-	must(t, b.share.Join(t.Context(), "team", "team", address))
+	must(t, b.share.Join(t.Context(), "team", "team", address, false))
 	settled(t, a, b)
 	a.stop()
 	pg.Kill()
@@ -105,7 +105,7 @@ func TestWeekOffline(t *testing.T) {
 		a.add(fmt.Sprint("s", i), fmt.Sprintf("Service %d runs on port 8000", i))
 	}
 	must(t, a.share.Start(t.Context(), "team", address))
-	must(t, b.share.Join(t.Context(), "team", "team", address))
+	must(t, b.share.Join(t.Context(), "team", "team", address, false))
 	settled(t, a, b)
 	a.stop()
 	b.stop()

@@ -22,8 +22,12 @@ type accessCount struct {
 }
 
 // CountAccess counts one access of each id at the time at. It returns at once. Counts are journaled in batches by Run,
-// so a crash may lose those of the last few seconds.
+// so a crash may lose those of the last few seconds. In a space that is only received nothing is counted: its counts are
+// those of the log.
 func (s *Store) CountAccess(space string, ids []string, at time.Time) {
+	if s.Writable(space) != nil {
+		return
+	}
 	s.accessMu.Lock()
 	defer s.accessMu.Unlock()
 	if s.accesses[space] == nil {
@@ -80,6 +84,9 @@ func (s *Store) FlushAccesses(ctx context.Context) error {
 // journalAccesses journals the accesses of ids as one operation. It skips memories that are gone.
 func (s *Store) journalAccesses(ctx context.Context, space string, ids []string, touches map[string]accessCount) error {
 	_, err := s.Update(ctx, Meta{Space: space, Actor: journal.ActorDaemon, Reason: "accesses"}, func(tx *Tx) error {
+		if tx.ReadOnly() { // since they were counted
+			return nil
+		}
 		for _, id := range ids {
 			if m := tx.Memory(id); m != nil {
 				change := &journal.AccessChange{ID: id, Count: touches[id].count, At: touches[id].at.UTC()}

@@ -11,7 +11,8 @@ import (
 )
 
 // PlanPurge determines and counts what a purge would erase. It changes nothing. Error: *memory.NotFoundError when the
-// request has no texts and none of its ids was ever used.
+// request has no texts and none of its ids was ever used; *memory.ReadOnlySpaceError when a space that is only received
+// holds some of it.
 func (s *Store) PlanPurge(ctx context.Context, req PurgeRequest) (*Purge, error) {
 	if req.Space == "" {
 		req.Space = memory.DefaultSpace
@@ -62,6 +63,9 @@ func (p *Purge) plan(ctx context.Context) error {
 	p.intent.Texts = slices.Compact(p.intent.Texts)
 	p.intent.Purge = journal.Purge{Memories: len(p.intent.IDs), Texts: len(p.req.Texts), Transcripts: p.req.Transcripts}
 	p.scrub = newScrubber(p.intent)
+	if err := p.checkWritable(); err != nil {
+		return err
+	}
 	values = append(values, p.req.Texts...)
 	if p.req.Received {
 		values = nil // the log says what is forgotten

@@ -46,6 +46,9 @@ type Config struct {
 	// Needed is the oldest operation that somebody has still to read, math.MaxInt64 when nobody has. History from there
 	// on is kept longer than HistoryDays, for MaxNeededDays at most. It must not call the store; nil means nobody.
 	Needed func() int64
+	// ReadOnly reports whether only journal.ActorShare may change the memories, the forgotten values and the summary of a
+	// space. It must not call the store; nil means that no space is so.
+	ReadOnly func(space string) bool
 	// SegmentSize of the journal in bytes; 0 means 8 MiB. Tests use small ones.
 	SegmentSize int64
 	// PackFrom is how many small spaces share files of a snapshot at least; 0 means 32. Tests use small ones.
@@ -62,6 +65,7 @@ type Store struct {
 	projections []Projection
 	historyDays int
 	needed      func() int64 // nil when nobody needs old operations
+	readOnly    func(space string) bool
 	packFrom    int
 	stopBytes   int64 // see stopSnapshot
 	journal     *journal.Journal
@@ -131,7 +135,7 @@ type Result struct {
 // the sync, the outcome is unknown to the caller: the operation may be durable.
 //
 // Durable on return. Errors: those of fn, memory.ErrReadOnly, memory.ErrDiskFull, memory.ErrKeyReused,
-// memory.ErrShuttingDown.
+// memory.ErrShuttingDown, memory.ErrReadOnlySpace.
 func (s *Store) Update(ctx context.Context, meta Meta, fn func(*Tx) error) (Result, error) {
 	return s.update(ctx, meta, 0, fn)
 }
@@ -223,9 +227,13 @@ func (s *Store) stageOne(meta Meta, undoes int64, fn func(*Tx) error) (res Resul
 	}
 	next := s.journal.Next()
 	tx := &Tx{space: sp, now: now, lsn: next, salt: s.journal.Origin(), interned: &s.interned,
+		readOnly:    s.isReceived(meta),
 		checkAppend: func(date, session string) error { return s.checkAppend(bodyOf{meta.Space, date, session}) }}
 	if err := fn(tx); err != nil {
 		return res, 0, nil, err
+	}
+	if tx.readOnly && slices.ContainsFunc(tx.changes, isShared) {
+		return res, 0, nil, &memory.ReadOnlySpaceError{Space: meta.Space}
 	}
 	// Nothing to record. What the transaction saw may not be durable yet, so its answer waits for that.
 	if len(tx.changes) == 0 && meta.Key == "" {

@@ -17,6 +17,7 @@ type Tx struct {
 	lsn      int64
 	salt     string
 	interned *interner
+	readOnly bool
 	// checkAppend says whether a log (by date) or a session (by id) can be added to; see Store.checkAppend.
 	checkAppend func(date, session string) error
 	// salts of all forgotten values; nil until they are needed.
@@ -43,6 +44,10 @@ func (tx *Tx) Now() time.Time { return tx.now }
 
 // LSN is the number the operation will have.
 func (tx *Tx) LSN() int64 { return tx.lsn }
+
+// ReadOnly reports whether the operation is refused when it changes memories, forgotten values or the summary: the space
+// is one that this machine only receives.
+func (tx *Tx) ReadOnly() bool { return tx.readOnly }
 
 // Summary is the newest rolling summary.
 func (tx *Tx) Summary() string {

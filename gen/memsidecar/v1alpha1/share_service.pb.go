@@ -143,7 +143,10 @@ type ShareServiceJoinRequest struct {
 	// Name here; empty means the same name.
 	Space string `protobuf:"bytes,3,opt,name=space,proto3" json:"space,omitempty"`
 	// As in ShareServiceStartRequest.
-	Vectors       bool `protobuf:"varint,4,opt,name=vectors,proto3" json:"vectors,omitempty"`
+	Vectors bool `protobuf:"varint,4,opt,name=vectors,proto3" json:"vectors,omitempty"`
+	// Receives the space and never writes to it: changes of its memories fail with READ_ONLY_SPACE. The user of the
+	// database needs no right but to read. What only the local space holds stays here and is not sent.
+	ReadOnly      bool `protobuf:"varint,5,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -202,6 +205,13 @@ func (x *ShareServiceJoinRequest) GetSpace() string {
 func (x *ShareServiceJoinRequest) GetVectors() bool {
 	if x != nil {
 		return x.Vectors
+	}
+	return false
+}
+
+func (x *ShareServiceJoinRequest) GetReadOnly() bool {
+	if x != nil {
+		return x.ReadOnly
 	}
 	return false
 }
@@ -559,7 +569,11 @@ type SharedSpace struct {
 	// The newest purges, newest first.
 	Purges []*SharedPurge `protobuf:"bytes,9,rep,name=purges,proto3" json:"purges,omitempty"`
 	// The mirror; absent when this machine keeps none.
-	Mirror        *SpaceMirror `protobuf:"bytes,10,opt,name=mirror,proto3" json:"mirror,omitempty"`
+	Mirror *SpaceMirror `protobuf:"bytes,10,opt,name=mirror,proto3" json:"mirror,omitempty"`
+	// The space is received and never written to.
+	ReadOnly bool `protobuf:"varint,11,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	// The user of the database may not put this machine on the list of those that purges wait for. Only with read_only.
+	Unlisted      bool `protobuf:"varint,12,opt,name=unlisted,proto3" json:"unlisted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -662,6 +676,20 @@ func (x *SharedSpace) GetMirror() *SpaceMirror {
 		return x.Mirror
 	}
 	return nil
+}
+
+func (x *SharedSpace) GetReadOnly() bool {
+	if x != nil {
+		return x.ReadOnly
+	}
+	return false
+}
+
+func (x *SharedSpace) GetUnlisted() bool {
+	if x != nil {
+		return x.Unlisted
+	}
+	return false
 }
 
 // SpaceMirror is how far the mirror of a space is.
@@ -811,12 +839,13 @@ const file_memsidecar_v1alpha1_share_service_proto_rawDesc = "" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12\x18\n" +
 	"\avectors\x18\x03 \x01(\bR\avectors\"S\n" +
 	"\x19ShareServiceStartResponse\x126\n" +
-	"\x05space\x18\x01 \x01(\v2 .memsidecar.v1alpha1.SharedSpaceR\x05space\"s\n" +
+	"\x05space\x18\x01 \x01(\v2 .memsidecar.v1alpha1.SharedSpaceR\x05space\"\x90\x01\n" +
 	"\x17ShareServiceJoinRequest\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x16\n" +
 	"\x06remote\x18\x02 \x01(\tR\x06remote\x12\x14\n" +
 	"\x05space\x18\x03 \x01(\tR\x05space\x12\x18\n" +
-	"\avectors\x18\x04 \x01(\bR\avectors\"R\n" +
+	"\avectors\x18\x04 \x01(\bR\avectors\x12\x1b\n" +
+	"\tread_only\x18\x05 \x01(\bR\breadOnly\"R\n" +
 	"\x18ShareServiceJoinResponse\x126\n" +
 	"\x05space\x18\x01 \x01(\v2 .memsidecar.v1alpha1.SharedSpaceR\x05space\"F\n" +
 	"\x18ShareServiceLeaveRequest\x12\x14\n" +
@@ -831,7 +860,7 @@ const file_memsidecar_v1alpha1_share_service_proto_rawDesc = "" +
 	"\x05space\x18\x01 \x01(\v2 .memsidecar.v1alpha1.SharedSpaceR\x05space\"\x1b\n" +
 	"\x19ShareServiceStatusRequest\"V\n" +
 	"\x1aShareServiceStatusResponse\x128\n" +
-	"\x06spaces\x18\x01 \x03(\v2 .memsidecar.v1alpha1.SharedSpaceR\x06spaces\"\xf0\x02\n" +
+	"\x06spaces\x18\x01 \x03(\v2 .memsidecar.v1alpha1.SharedSpaceR\x06spaces\"\xa9\x03\n" +
 	"\vSharedSpace\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x16\n" +
 	"\x06remote\x18\x02 \x01(\tR\x06remote\x12\x1a\n" +
@@ -843,7 +872,9 @@ const file_memsidecar_v1alpha1_share_service_proto_rawDesc = "" +
 	"\astopped\x18\b \x01(\bR\astopped\x128\n" +
 	"\x06purges\x18\t \x03(\v2 .memsidecar.v1alpha1.SharedPurgeR\x06purges\x128\n" +
 	"\x06mirror\x18\n" +
-	" \x01(\v2 .memsidecar.v1alpha1.SpaceMirrorR\x06mirror\"Y\n" +
+	" \x01(\v2 .memsidecar.v1alpha1.SpaceMirrorR\x06mirror\x12\x1b\n" +
+	"\tread_only\x18\v \x01(\bR\breadOnly\x12\x1a\n" +
+	"\bunlisted\x18\f \x01(\bR\bunlisted\"Y\n" +
 	"\vSpaceMirror\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x03R\bposition\x12\x18\n" +
 	"\apending\x18\x02 \x01(\x03R\apending\x12\x14\n" +

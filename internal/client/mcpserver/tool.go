@@ -202,6 +202,7 @@ var remedyByReason = map[string]string{
 	"STALE_REVISION":  "It was changed meanwhile: read it again with memory_read, then repeat with its new revision.",
 	"ALREADY_EXISTS":  "Another memory says exactly this already: change or read that one.",
 	"READ_ONLY":       "Nothing can be saved until the user has run: memsidecar doctor. Searching goes on.",
+	"READ_ONLY_SPACE": "This space is received from others and cannot be changed here; searching it goes on. Save elsewhere only if the user wants that.",
 	"DISK_FULL":       "Nothing can be saved until the user frees disk space. Searching goes on.",
 	"PAUSED":          "The user has paused capture; do not save until it is resumed.",
 	"HOST_PAUSED":     "The user has paused memory for this program; go on without it.",

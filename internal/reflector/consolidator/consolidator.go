@@ -231,8 +231,8 @@ func (r *Request) meta() (store.Meta, error) {
 // rejected, the rules decide. Before it is asked, the candidate is durable in today's log, so that neither an answer
 // nor a crash loses a text that was handed in.
 //
-// Durable on return. Errors: *memory.InvalidError, memory.ErrBusy, memory.ErrKeyReused, those of the store and the
-// search.
+// Durable on return. Errors: *memory.InvalidError, memory.ErrBusy, memory.ErrKeyReused, memory.ErrReadOnlySpace, those of
+// the store and the search.
 func (s *Service) Consolidate(ctx context.Context, req Request) (Decision, error) {
 	if err := req.validate(); err != nil {
 		return Decision{}, err
@@ -246,6 +246,11 @@ func (s *Service) Consolidate(ctx context.Context, req Request) (Decision, error
 	if req.Content == "" { // private passages only
 		return Decision{Action: guard.Noop, Status: journal.Rejected, Reason: guard.ReasonSecret,
 			Redactions: taken.Found}, nil
+	}
+	if req.WriteTo != ToDaily && req.from == nil { // a candidate of the log was taken before, and is rejected
+		if err := s.store.Writable(req.Space); err != nil {
+			return Decision{}, err
+		}
 	}
 	d, err := s.consolidate(ctx, req, meta)
 	d.Redactions = taken.Found
@@ -316,7 +321,8 @@ func (s *Service) tryConsolidate(ctx context.Context, req *Request, meta store.M
 	}
 	byRules := decide(*req, candidateOf(*req), out.Similar)
 	item := byRules
-	if q, ok := questionOf(*req, out.Similar, byRules); ok && s.model != nil && !s.disabled && !req.Keep && first {
+	if q, ok := questionOf(*req, out.Similar, byRules); ok && s.model != nil && !s.disabled && !req.Keep && first &&
+		s.store.Writable(req.Space) == nil {
 		s.replies.invalidate(purged)
 		if err := s.persist(ctx, req, q); err != nil {
 			return Decision{}, err

@@ -113,6 +113,9 @@ func (b *guardRun) evaluateItem(item Item) verdict {
 	if item.Refused != "" {
 		return verdict{item: item, reject: item.Refused}
 	}
+	if item.Action != Noop && b.view.ReadOnly() {
+		return verdict{item: item, reject: ReasonReadOnly}
+	}
 	switch item.Action {
 	case Noop:
 		reason := cmp.Or(item.Reason, ReasonUnchanged)

@@ -30,6 +30,8 @@ func (v fakeView) IsForgotten(content string) bool {
 	return ok
 }
 
+func (v fakeView) ReadOnly() bool { return false }
+
 func world() fakeView {
 	return fakeView{
 		"a": {ID: "a", Revision: 3, Category: "facts",

@@ -105,6 +105,7 @@ type View interface {
 	Memory(id string) *memory.Memory               // nil when there is none
 	Equal(category, content string) *memory.Memory // an active memory with the same content, nil when there is none
 	IsForgotten(content string) bool
+	ReadOnly() bool // nothing can be changed
 }
 
 // Rejection is a rejected item with its reason.
@@ -132,6 +133,7 @@ const (
 	ReasonEmptied       = "EMPTIED"
 	ReasonForgotten     = "FORGOTTEN"
 	ReasonSecret        = "SECRET"
+	ReasonReadOnly      = "READ_ONLY_SPACE" // the space is only received on this machine
 	ReasonLostNumber    = "REVIEW_LOST_NUMBER"
 	ReasonLostName      = "REVIEW_LOST_NAME"
 	ReasonLostNegation  = "REVIEW_LOST_NEGATION"

@@ -250,11 +250,11 @@ func (s *Service) tryRebuild(ctx context.Context, space string, opts Options) (s
 }
 
 // Refresh rebuilds the generated summaries of all spaces and returns how many changed. A space without a summary gets
-// none.
+// none; in a space that is only received, it is the one of the log.
 func (s *Service) Refresh(ctx context.Context) (changed int, err error) {
 	var errs []error
 	for _, space := range s.store.Spaces() {
-		if text := s.store.Space(space).Summary(); text == "" || !IsGenerated(text) {
+		if text := s.store.Space(space).Summary(); text == "" || !IsGenerated(text) || s.store.Writable(space) != nil {
 			continue
 		}
 		res, _, err := s.Rebuild(ctx, space, Options{})

@@ -27,8 +27,10 @@ var (
 	ErrNoSpace     = errors.New("the database has no such space")
 	ErrSpaceExists = errors.New("the database has a space of this name")
 	// ErrBehind means that others appended since the head that the caller knows.
-	ErrBehind  = errors.New("others appended first")
-	ErrDamaged = errors.New("the log is damaged")
+	ErrBehind = errors.New("others appended first")
+	// ErrMayNotWrite means that the user may read a space and not write to it.
+	ErrMayNotWrite = errors.New("this user may not write to the space")
+	ErrDamaged     = errors.New("the log is damaged")
 	// ErrTaken means that the log has another row for an operation.
 	ErrTaken = errors.New("the log has this operation of this machine already, as another row")
 )
@@ -187,18 +189,27 @@ func IsRefusal(err error) bool {
 	return ok && (strings.HasPrefix(e.Code, "28") || e.Code == "42501" || e.Code == "3D000")
 }
 
+// IsForbidden reports whether the user lacks a right, for a table or for a row.
+func IsForbidden(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.Code == "42501"
+}
+
 // Advice says what a person can do about an error of the database, "" when there is nothing special.
 func Advice(err error) string {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	switch {
 	case errors.Is(err, ErrNoSchema), errors.Is(err, ErrOldSchema):
 		return "let an administrator of the database run what `memsidecar share schema` prints"
+	case errors.Is(err, ErrMayNotWrite):
+		return "join with --read-only to receive the space without writing to it, or let an administrator of the database " +
+			"grant the rights that docs/shared.md lists"
 	case !ok:
 		return ""
 	case strings.HasPrefix(e.Code, "28"):
 		return "check the user and the password: in the URL, in ~/.pgpass or in a service file"
 	case e.Code == "42501":
-		return "the user lacks rights: let an administrator of the database run what `memsidecar share schema` prints, and grant them"
+		return "the user lacks rights: let an administrator of the database grant those that docs/shared.md lists"
 	case e.Code == "3D000":
 		return "create the database first"
 	case strings.HasPrefix(e.Code, "53"):

@@ -205,14 +205,21 @@ type Purge struct {
 	Confirmed, Missing []string
 }
 
-// Purges lists the newest purges of a space, newest first. Texts that no machine needs any more are removed before.
-func (l *Log) Purges(ctx context.Context, space int64) ([]Purge, error) {
+// ForgetTexts removes the texts of purges that no machine needs any more.
+func (l *Log) ForgetTexts(ctx context.Context, space int64) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if _, err := l.conn.Exec(ctx, "UPDATE memsidecar.purge p SET texts = NULL WHERE space = $1 AND texts IS NOT NULL AND "+
 		"NOT EXISTS (SELECT FROM memsidecar.member m WHERE m.space = p.space AND m.position < p.seq)", space); err != nil {
-		return nil, fmt.Errorf("forget the texts of purges: %w", err)
+		return fmt.Errorf("forget the texts of purges: %w", err)
 	}
+	return nil
+}
+
+// Purges lists the newest purges of a space, newest first.
+func (l *Log) Purges(ctx context.Context, space int64) ([]Purge, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	const machines = "(SELECT coalesce(array_agg(host ORDER BY host), '{}') FROM memsidecar.member m " +
 		"WHERE m.space = p.space "
 	rows, err := l.conn.Query(ctx, "SELECT seq, id, at, "+machines+"AND m.position >= p.seq), "+machines+

@@ -98,6 +98,36 @@ func (l *Log) Find(ctx context.Context, name string) (s Space, err error) {
 	return s, nil
 }
 
+// CheckWrite tries whether the user may append to a space. It changes nothing. Error: ErrMayNotWrite.
+func (l *Log) CheckWrite(ctx context.Context, space int64) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	var rights bool
+	err := l.conn.QueryRow(ctx, "SELECT has_table_privilege('memsidecar.log', 'INSERT') AND "+
+		"has_any_column_privilege('memsidecar.space', 'UPDATE')").Scan(&rights)
+	if err != nil {
+		return fmt.Errorf("look for rights: %w", err)
+	}
+	if !rights {
+		return ErrMayNotWrite
+	}
+	// Row-level security may refuse one space. Only an attempt shows it.
+	errTried := errors.New("tried")
+	err = pgx.BeginFunc(ctx, l.conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "UPDATE memsidecar.space SET head = head WHERE id = $1", space); err != nil {
+			return err
+		}
+		return errTried
+	})
+	switch {
+	case errors.Is(err, errTried):
+		return nil
+	case IsForbidden(err):
+		return ErrMayNotWrite
+	}
+	return fmt.Errorf("look for rights: %w", err)
+}
+
 // Create creates a space whose state at position 0 is the snapshot. Error: ErrSpaceExists.
 func (l *Log) Create(ctx context.Context, name, log string, snapshot []string) (s Space, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)

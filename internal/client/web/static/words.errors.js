@@ -127,6 +127,7 @@ export const reasonWords = {
   "OWN_PROCESS": "此命令不能在守护进程内运行，未作任何更改。",
   "PAUSED": "记录已暂停。请运行 `memsidecar daemon resume`。",
   "PURGE_UNFINISHED": "有一次彻底清除尚未完成。请启动守护进程以完成它。",
+  "READ_ONLY_SPACE": "此空间以只读方式共享：本机只接收其中的记忆，不作更改。请在可写的机器上更改，或使用其他空间。",
   "READ_ONLY": "磁盘出错后存储不再接受写入。请运行 `memsidecar doctor`，然后重启守护进程。",
   "REQUEST_TOO_LARGE": "内容超过 16 MiB，请分几次提交。",
   "SHUTTING_DOWN": "守护进程正在停止，请稍后重试。",

@@ -88,6 +88,7 @@ export const findingWords = {
   "{} operations wait, the oldest since {}": "{} 项操作等待发送，最早的自 {} 起",
   "see `memsidecar share status`": "见 `memsidecar share status`",
   "it goes on by itself when the database answers; what waits is kept for {} days at least": "数据库恢复响应后会自动继续；等待的内容至少保留 {} 天",
+  "space {} is shared read-only with {}: it is received and not changed here": "空间 {} 以只读方式与 {} 共享：本机只接收，不作更改",
   "space {} is shared with {}, {} operations wait": "空间 {} 与 {} 共享，{} 项操作等待发送",
   "the purge of operation {} is in progress": "操作 {} 的彻底清除正在进行",
   "wait; if no purge is running, free disk space and run `memsidecar daemon restart`": "请等待；如果没有正在进行的清除，请释放磁盘空间并运行 `memsidecar daemon restart`",
