@@ -251,13 +251,21 @@ func (a *app) printShared(spaces []*pbalpha.SharedSpace) {
 
 // shareSchema is "share schema": it prints SQL and needs no daemon.
 func (a *app) shareSchema() *cobra.Command {
-	from, vectors := 0, false
+	from, vectors, roles, bySpace := 0, false, false, false
 	cmd := &cobra.Command{
-		Use:     "schema",
-		Short:   "Print the SQL of the schema, for an administrator of the database",
-		Example: `  memsidecar share schema | psql postgres://admin@db.example.com/memories`,
-		Args:    cobra.NoArgs,
+		Use:   "schema",
+		Short: "Print the SQL of the schema, for an administrator of the database",
+		Long: `Print the SQL of the schema. With --roles, print that of the roles instead: memsidecar_reader, memsidecar_writer and
+memsidecar_administrator, which are granted to users. With --by-space, print the roles and row-level security: the table
+memsidecar.permission says who may read which space, or write to it.`,
+		Example: `  memsidecar share schema | psql postgres://admin@db.example.com/memories
+  memsidecar share schema --roles | psql postgres://admin@db.example.com/memories`,
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if roles || bySpace {
+				a.out.printf("%s", pglog.Roles(bySpace))
+				return nil
+			}
 			if from < 0 || from > pglog.Version() {
 				return usagef("--from is %d; there are versions 0 (no schema) to %d", from, pglog.Version())
 			}
@@ -271,5 +279,8 @@ func (a *app) shareSchema() *cobra.Command {
 	}
 	cmd.Flags().IntVar(&from, "from", 0, "version that the database has")
 	cmd.Flags().BoolVar(&vectors, "vectors", false, "print the tables of \"share vectors\" instead, which come after it")
+	cmd.Flags().BoolVar(&roles, "roles", false, "print the SQL of the roles")
+	cmd.Flags().BoolVar(&bySpace, "by-space", false, "print the SQL of the roles, and of row-level security by space")
+	cmd.MarkFlagsMutuallyExclusive("from", "vectors", "roles", "by-space")
 	return cmd
 }

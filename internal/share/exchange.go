@@ -28,6 +28,7 @@ const settleEvery = time.Hour
 // exchange sends what waits and receives what others appended, until neither is left.
 func (s *Service) exchange(ctx context.Context, log *pglog.Log, sp *space) error {
 	received := false
+	var forbidden error // to write; what others wrote still arrives
 	for ctx.Err() == nil {
 		_, _, changed := s.cfg.Store.Space(sp.name).Look(nil)
 		sp.catchUp(changed)
@@ -38,10 +39,12 @@ func (s *Service) exchange(ctx context.Context, log *pglog.Log, sp *space) error
 			}
 			received = received && !did // the row is received like any other
 		}
-		if len(sp.waiting.ops) > 0 && sp.done <= sp.state.Remote.Head.Seq {
+		if len(sp.waiting.ops) > 0 && sp.done <= sp.state.Remote.Head.Seq && forbidden == nil {
 			switch err := s.send(ctx, log, sp); {
 			case err == nil:
 				continue
+			case pglog.IsForbidden(err):
+				forbidden = err
 			case !errors.Is(err, pglog.ErrBehind):
 				return err
 			}
@@ -58,7 +61,7 @@ func (s *Service) exchange(ctx context.Context, log *pglog.Log, sp *space) error
 		received = len(rows) < readAtOnce
 	}
 	sp.show()
-	return errors.Join(ctx.Err(), s.settle(sp), s.report(ctx, log, sp), s.showPurges(ctx, log, sp),
+	return errors.Join(ctx.Err(), forbidden, s.settle(sp), s.report(ctx, log, sp), s.showPurges(ctx, log, sp),
 		s.snapshot(ctx, log, sp))
 }
 

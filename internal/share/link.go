@@ -194,7 +194,7 @@ func (l *link) settle(sp *space) {
 // isLasting reports whether an error does not go away by itself.
 func isLasting(err error) bool {
 	var invalid *memory.InvalidError
-	return errors.Is(err, pglog.ErrDamaged) || errors.Is(err, pglog.ErrNoSpace) ||
+	return errors.Is(err, pglog.ErrDamaged) ||
 		errors.Is(err, pglog.ErrTaken) || errors.Is(err, errCopied) || errors.Is(err, memory.ErrTrimmed) ||
 		errors.Is(err, memory.ErrNewerVersion) || errors.Is(err, errRecord) ||
 		errors.As(err, &invalid)

@@ -393,5 +393,7 @@ func (s *Service) countNeedless(ids []string) (n int) {
 	return n
 }
 
-// isRefused reports whether an error waits for a person, at this space only.
-func isRefused(err error) bool { return errors.Is(err, memory.ErrRefused) }
+// isRefused reports whether an error waits for a person, at this space only: an edit, or a right in the database.
+func isRefused(err error) bool {
+	return errors.Is(err, memory.ErrRefused) || errors.Is(err, pglog.ErrNoSpace) || pglog.IsForbidden(err)
+}

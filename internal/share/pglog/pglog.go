@@ -203,13 +203,13 @@ func Advice(err error) string {
 		return "let an administrator of the database run what `memsidecar share schema` prints"
 	case errors.Is(err, ErrMayNotWrite):
 		return "join with --read-only to receive the space without writing to it, or let an administrator of the database " +
-			"grant the rights that docs/shared.md lists"
+			"grant the rights; see `memsidecar share schema --roles`"
 	case !ok:
 		return ""
 	case strings.HasPrefix(e.Code, "28"):
 		return "check the user and the password: in the URL, in ~/.pgpass or in a service file"
 	case e.Code == "42501":
-		return "the user lacks rights: let an administrator of the database grant those that docs/shared.md lists"
+		return "the user lacks rights: let an administrator of the database grant them; see `memsidecar share schema --roles`"
 	case e.Code == "3D000":
 		return "create the database first"
 	case strings.HasPrefix(e.Code, "53"):

@@ -192,7 +192,7 @@ func (l *Log) checkHead(ctx context.Context, space int64, known Head) error {
 		Scan(&head.Seq, &head.Hash)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return fmt.Errorf("it was removed from the database: %w", ErrNoSpace)
+		return fmt.Errorf("it was removed from the database, or this user may not see it any more: %w", ErrNoSpace)
 	case err != nil:
 		return fmt.Errorf("read the head of the log: %w", err)
 	case head.Seq < known.Seq:

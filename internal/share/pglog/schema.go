@@ -15,6 +15,9 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+//go:embed roles/*.sql
+var roles embed.FS
+
 // versions are the migrations in order; the version of a schema is how many of them it has.
 var versions = []string{"0001_log.sql", "0002_purge.sql"}
 
@@ -40,6 +43,24 @@ func Schema(from int) string {
 		b.WriteString("\n" + migration(i))
 	}
 	b.WriteString("\nCOMMIT;\n")
+	return b.String()
+}
+
+// Roles returns the SQL of the roles reader, writer and administrator; with bySpace also that of row-level security, by
+// which an administrator decides who sees which space. The schema must be there.
+func Roles(bySpace bool) string {
+	names := []string{"roles/roles.sql", "roles/by_space.sql"}
+	if !bySpace {
+		names = names[:1]
+	}
+	var b strings.Builder
+	for _, name := range names {
+		text, err := roles.ReadFile(name)
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		b.Write(text)
+	}
 	return b.String()
 }
 
