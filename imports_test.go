@@ -117,7 +117,7 @@ var arrows = []struct {
 		but: []string{"internal/memory", "internal/share/merge", "internal/share/pglog"},
 		why: "it keeps rows of memories and does not know how they are analysed, embedded or ranked"},
 	{from: []string{"internal/share"}, not: []string{"..."},
-		but: []string{"internal/memory/...", "internal/share/...", "internal/store/...", "internal/reflector/guard"},
+		but: []string{"internal/memory/...", "internal/share/...", "internal/store/...", "internal/reflector/guard", "internal/reflector/review"},
 		why: "it exchanges what the store holds and knows no other part"},
 	{from: []string{"internal/redact/...", "internal/llm/..."},
 		not: slices.Concat([]string{"internal/store/..."}, projections),

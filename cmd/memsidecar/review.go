@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -128,6 +129,9 @@ func (a *app) printReview(r *pb.FileServiceGetProposalResponse) {
 		a.out.printf("%s\n", a.out.colour(green, "+ "+printable(p.GetContent())))
 	} else {
 		a.out.printf("Accepting it retires the memory; you can restore it.\n")
+	}
+	if slices.Contains([]string{"REVIEW_BOTH_CHANGED", "REVIEW_CHANGED_RETIRED"}, i.GetReason()) {
+		a.out.printf("Two machines changed it. All earlier texts of both: memsidecar history %s\n", i.GetTargetId())
 	}
 	switch {
 	case i.GetStale() && r.GetCurrent() == nil:

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/reflector/guard"
 	"github.com/memsidecar/memsidecar/internal/share/merge"
 	"github.com/memsidecar/memsidecar/internal/share/pglog"
 	"github.com/memsidecar/memsidecar/internal/store"
@@ -26,21 +24,29 @@ func (s *Service) merge(ctx context.Context, sp *space, rows []pglog.Row, own in
 	if err := m.decode(); err != nil {
 		return err
 	}
-	for range maxAttempts {
+	return s.untilFresh(ctx, sp.name, func() error {
 		if err := m.plan(ctx); err != nil {
 			return err
 		}
-		if err := m.run(ctx); !errors.Is(err, memory.ErrStale) {
+		return m.run(ctx)
+	})
+}
+
+// untilFresh repeats do while it fails with memory.ErrStale because somebody wrote to a space meanwhile. Error:
+// memory.ErrBusy when they keep doing so.
+func (s *Service) untilFresh(ctx context.Context, space string, do func() error) error {
+	for range maxAttempts {
+		if err := do(); !errors.Is(err, memory.ErrStale) {
 			return err
 		}
 		// Readers see durable state only, so without this the next attempt could see the same again.
-		if _, err := s.cfg.Store.Update(ctx, store.Meta{Space: sp.name, Actor: journal.ActorShare}, func(*store.Tx) error { return nil }); err != nil {
+		if _, err := s.cfg.Store.Update(ctx, store.Meta{Space: space, Actor: journal.ActorShare}, func(*store.Tx) error { return nil }); err != nil {
 			return err
 		}
 	}
 	return fmt.Errorf(
 		"merge into space %q: gave up after %d conflicting concurrent changes: %w",
-		sp.name,
+		space,
 		maxAttempts,
 		memory.ErrBusy,
 	)
@@ -65,6 +71,7 @@ type merging struct {
 	now       merge.Values // in the log, after the rows
 	target    merge.Values // here, after the rows
 	conflicts []merge.Conflict
+	open      openReviews
 	// lsn is the number of the local operation.
 	lsn int64
 }
@@ -134,7 +141,13 @@ func (m *merging) plan(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
+	m.open = nil
+	if len(m.conflicts) == 0 {
+		return nil
+	}
+	var err error
+	m.open, err = m.service.openReviews(sp.name)
+	return err
 }
 
 // look reads what the space holds of the keys, and everything that is written up to then.
@@ -269,6 +282,11 @@ func (m *merging) checkUnchanged(tx *store.Tx) error {
 	if m.target.Summary != nil && tx.Summary() != m.rest.Summary {
 		return &memory.StaleError{Kind: "summary", Name: m.space.name}
 	}
+	for _, c := range m.conflicts {
+		if err := m.service.checkReview(tx, m.open[c.ID]); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -298,48 +316,11 @@ func (m *merging) review(tx *store.Tx) error {
 		if slices.ContainsFunc(m.conflicts[i+1:], func(later merge.Conflict) bool { return later.ID == c.ID }) {
 			continue // the last one says it all
 		}
-		if err := reviewConflict(tx, &c, m.service.cfg.Location); err != nil {
+		if err := reviewConflict(tx, &c, m.service.cfg.Location, m.open[c.ID]); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// reviewConflict writes a conflict about a memory as an item for review: accepting it chooses the other value.
-func reviewConflict(tx *store.Tx, c *merge.Conflict, loc *time.Location) error {
-	now := tx.Memory(c.ID)
-	if now == nil || !now.IsActive() {
-		return nil
-	}
-	p := &guard.Proposal{
-		Reason:   string(c.Kind),
-		Action:   guard.Update,
-		Target:   c.ID,
-		Revision: now.Revision,
-		By:       guard.ByRules,
-		Before:   now.Content,
-	}
-	text := c.Lost.Content
-	switch {
-	case c.Kind == merge.BothChanged:
-		p.Proposed = &guard.Values{
-			Content:        c.Lost.Content,
-			Category:       c.Lost.Category,
-			Title:          c.Lost.Title,
-			StructuredData: c.Lost.StructuredData,
-		}
-	default:
-		p.Action, text = guard.Delete, "retire: "+now.Content
-	}
-	at := tx.Now().In(loc)
-	entry, err := guard.WithProposal(
-		&memory.Entry{At: at, Time: at.Format(time.TimeOnly), Type: memory.EntryReview, Content: text},
-		p,
-	)
-	if err != nil {
-		return err
-	}
-	return tx.AppendEntry(at.Format(time.DateOnly), entry)
 }
 
 // advance moves the position behind the rows.

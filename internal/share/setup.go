@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/reflector/review"
 	"github.com/memsidecar/memsidecar/internal/share/merge"
 	"github.com/memsidecar/memsidecar/internal/share/pglog"
 	"github.com/memsidecar/memsidecar/internal/store"
@@ -223,13 +224,25 @@ func (s *Service) adopt(ctx context.Context, sp *space, values *merge.Values, re
 	meta := store.Meta{Space: sp.name, Actor: journal.ActorShare,
 		Reason: fmt.Sprintf("joined shared space %s at position %d", remote.Name, remote.Head.Seq)}
 	for some := range slices.Chunk(ids, memoriesAPart) {
-		_, err := s.cfg.Store.Update(ctx, meta, func(tx *store.Tx) error {
-			for _, id := range some {
-				if err := s.adoptMemory(tx, values.Memories[id], !sp.readOnly); err != nil {
-					return err
-				}
+		err := s.untilFresh(ctx, sp.name, func() error {
+			open, err := s.openReviews(sp.name)
+			if err != nil {
+				return err
 			}
-			return nil
+			_, err = s.cfg.Store.Update(ctx, meta, func(tx *store.Tx) error {
+				for _, id := range some {
+					if err := s.checkReview(tx, open[id]); err != nil {
+						return err
+					}
+				}
+				for _, id := range some {
+					if err := s.adoptMemory(tx, values.Memories[id], !sp.readOnly, open[id]); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			return err
 		})
 		if err != nil {
 			return err
@@ -248,8 +261,8 @@ func (s *Service) adopt(ctx context.Context, sp *space, values *merge.Values, re
 }
 
 // adoptMemory makes a local memory what it is in the log. Another text that was here stays in the history, and with
-// review it is left for review too.
-func (s *Service) adoptMemory(tx *store.Tx, m *memory.Memory, review bool) error {
+// ask it is left for review too, in the item that an earlier conflict left open, if there is one.
+func (s *Service) adoptMemory(tx *store.Tx, m *memory.Memory, ask bool, open *review.Item) error {
 	before := tx.Memory(m.ID)
 	if merge.Same(before, m) {
 		return nil
@@ -257,10 +270,10 @@ func (s *Service) adoptMemory(tx *store.Tx, m *memory.Memory, review bool) error
 	if err := tx.PutReceived(m.Clone()); err != nil {
 		return err
 	}
-	if !review || before == nil || before.Content == m.Content && before.Title == m.Title {
+	if !ask || before == nil || before.Content == m.Content && before.Title == m.Title {
 		return nil
 	}
-	return reviewConflict(tx, &merge.Conflict{ID: m.ID, Kind: merge.BothChanged, Lost: before}, s.cfg.Location)
+	return reviewConflict(tx, &merge.Conflict{ID: m.ID, Kind: merge.BothChanged, Lost: before}, s.cfg.Location, open)
 }
 
 // missing lists what the space holds and the log does not.

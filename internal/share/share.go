@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/reflector/review"
 	"github.com/memsidecar/memsidecar/internal/share/pglog"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
@@ -47,7 +48,8 @@ const defaultPoll = 5 * time.Second
 
 // Service shares spaces. It is a projection of the store, and is safe for concurrent use.
 type Service struct {
-	cfg Config
+	cfg     Config
+	reviews *review.Service
 
 	mu     sync.RWMutex
 	spaces map[string]*space // by local name; guarded by mu
@@ -75,7 +77,7 @@ func (s *Service) Open(ctx context.Context, cfg Config) error {
 	if cfg.Poll == 0 {
 		cfg.Poll = defaultPoll
 	}
-	s.cfg = cfg
+	s.cfg, s.reviews = cfg, review.New(cfg.Store)
 	states, err := loadStates(cfg.FS)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package share_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memtest/postgres"
+	"github.com/memsidecar/memsidecar/internal/reflector/review"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
@@ -109,6 +111,7 @@ func TestWeekOffline(t *testing.T) {
 	settled(t, a, b)
 	a.stop()
 	b.stop()
+	written := map[string]string{} // memories by the texts that they had
 	for k, n := range []*node{a, b} {
 		rng := rand.New(rand.NewPCG(1, uint64(k)))
 		for i := range operations {
@@ -118,6 +121,7 @@ func TestWeekOffline(t *testing.T) {
 			}
 			n.change(fmt.Sprint("s", rng.IntN(shared)), func(m *memory.Memory) {
 				m.Content = fmt.Sprintf("Service of machine %d runs on port %d, says operation %d", k, rng.IntN(60000), i)
+				written[m.Content] = m.ID
 			})
 		}
 	}
@@ -138,5 +142,51 @@ func TestWeekOffline(t *testing.T) {
 	}
 	if len(a.reviews())+len(b.reviews()) < shared/2 {
 		t.Errorf("%d and %d texts wait for review", len(a.reviews()), len(b.reviews()))
+	}
+	t.Logf("%d and %d texts wait for review, of %d memories that both changed", len(a.reviews()), len(b.reviews()), shared)
+	for k, n := range []*node{a, b} {
+		items, err := review.New(n.store).List("team", false)
+		must(t, err)
+		open := map[string]int{}
+		for _, item := range items {
+			if open[item.Target]++; open[item.Target] == 2 {
+				t.Errorf("machine %d has more than one open review of memory %s", k, item.Target)
+			}
+			if item.Stale() {
+				t.Errorf("machine %d asks about memory %s, which has another text now", k, item.Target)
+			}
+		}
+	}
+	nothingLost(t, written, a, b)
+}
+
+// nothingLost fails for each text, of the memory with an id, that is neither a version of it at one of the nodes nor in
+// one of their items for review.
+func nothingLost(t *testing.T, written map[string]string, nodes ...*node) {
+	t.Helper()
+	kept, ids := map[string]bool{}, map[string]bool{}
+	for _, id := range written {
+		ids[id] = true
+	}
+	for _, n := range nodes {
+		for _, text := range n.reviews() {
+			kept[text] = true
+		}
+		for id := range ids {
+			history, err := n.store.History(t.Context(), "team", id, math.MaxInt)
+			must(t, err)
+			for _, rec := range history {
+				for _, c := range rec.Changes {
+					if c.Memory != nil && c.Memory.ID == id && c.Memory.After != nil {
+						kept[c.Memory.After.Content] = true
+					}
+				}
+			}
+		}
+	}
+	for text, id := range written {
+		if !kept[text] {
+			t.Errorf("a text of memory %s is in no version and no review: %s", id, text)
+		}
 	}
 }

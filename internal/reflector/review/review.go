@@ -261,8 +261,8 @@ func (s *Service) Resolve(ctx context.Context, meta store.Meta, id string, decis
 			return store.Result{}, err
 		}
 		res, err := s.store.Update(ctx, meta, func(tx *store.Tx) error {
-			if now := s.store.LastPurge(); now != item.purge { // a purge changes entries without a new revision
-				return &memory.StaleError{Kind: "log", Name: item.Date, Expected: item.purge, Current: now}
+			if err := s.CheckUnchanged(tx, &item); err != nil {
+				return err
 			}
 			return resolve(tx, &item, decision)
 		})
@@ -272,6 +272,15 @@ func (s *Service) Resolve(ctx context.Context, meta store.Meta, id string, decis
 	}
 	return store.Result{}, fmt.Errorf("resolve review item %s: gave up after %d conflicting concurrent changes: %w", id,
 		maxAttempts, memory.ErrBusy)
+}
+
+// CheckUnchanged returns a *memory.StaleError when the log with an item changed since it was read. A transaction that
+// changes entries of logs calls it for all their items before its first change.
+func (s *Service) CheckUnchanged(tx *store.Tx, item *Item) error {
+	if now := s.store.LastPurge(); now != item.purge { // a purge changes entries without a new revision
+		return &memory.StaleError{Kind: "log", Name: item.Date, Expected: item.purge, Current: now}
+	}
+	return tx.CheckDayRevision(item.Date, item.revision)
 }
 
 // waitDurable waits until every staged operation is durable. Readers see durable state only, so without the wait the
@@ -288,9 +297,6 @@ func (s *Service) waitDurable(ctx context.Context, space string) error {
 
 // resolve runs in the transaction of Resolve.
 func resolve(tx *store.Tx, item *Item, decision Decision) error {
-	if err := tx.CheckDayRevision(item.Date, item.revision); err != nil {
-		return err
-	}
 	outcome := journal.Outcome{ID: item.Entry.ID, Status: journal.Applied}
 	switch {
 	case item.State == string(decision):
