@@ -25,9 +25,12 @@ const (
 // proxy passes connections on to a server, and asks before it passes on a piece.
 type proxy struct {
 	listener net.Listener
-	server   *postgres.Server
 
 	mu sync.Mutex
+	// server is where new connections lead. Guarded by mu.
+	server *postgres.Server
+	// open are the connections of clients. Guarded by mu.
+	open []net.Conn
 	// judge decides about a piece; nil passes everything on. Guarded by mu.
 	judge func(direction) verdict
 }
@@ -73,6 +76,17 @@ func (p *proxy) set(judge func(direction) verdict) {
 	p.judge = judge
 }
 
+// move closes all connections, and leads new ones to another server.
+func (p *proxy) move(server *postgres.Server) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.server = server
+	for _, c := range p.open {
+		_ = c.Close()
+	}
+	p.open = nil
+}
+
 func (p *proxy) decide(way direction) verdict {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +98,11 @@ func (p *proxy) decide(way direction) verdict {
 
 // serve passes one connection on until both directions have ended.
 func (p *proxy) serve(client net.Conn) {
-	server, err := net.Dial("unix", p.server.Socket())
+	p.mu.Lock()
+	socket := p.server.Socket()
+	p.open = append(p.open, client)
+	p.mu.Unlock()
+	server, err := net.Dial("unix", socket)
 	if err != nil {
 		_ = client.Close()
 		return
