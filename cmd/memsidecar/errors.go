@@ -133,6 +133,9 @@ func translate(st *status.Status) *cliError {
 		e.code = exitCorrupt
 		e.hint = "Stop the daemon. \"memsidecar check\" shows the damage; \"memsidecar daemon repair\" quarantines it."
 	case codes.DeadlineExceeded:
+		if reason != "" && reason != "DEADLINE_EXCEEDED" {
+			break // its message says more
+		}
 		e.what, e.hint = "the daemon did not answer in time", "Increase --timeout, or see \"memsidecar status\"."
 	case codes.Canceled:
 		e.code, e.what, e.cause = exitInterrupted, "interrupted", context.Canceled

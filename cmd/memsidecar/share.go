@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +39,7 @@ in ~/.pgpass or in a service file ("service=NAME"), where "ps" does not show the
 		Args:  cobra.NoArgs,
 		RunE:  a.shareStatus(),
 	}
-	cmd.AddCommand(a.shareStart(), a.shareJoin(), a.shareLeave(), a.shareVectors(), status, a.shareSchema())
+	cmd.AddCommand(a.shareStart(), a.shareJoin(), a.shareLeave(), a.shareAck(), a.shareVectors(), status, a.shareSchema())
 	return cmd
 }
 
@@ -53,8 +54,12 @@ func (a *app) shareStart() *cobra.Command {
 	}
 	a.addWith(cmd, &req.Url)
 	addVectors(cmd, &req.Vectors)
-	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
+	ack := addAck(cmd)
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
 		req.Space = args[0]
+		if req.Ack, err = ackOf(*ack); err != nil {
+			return err
+		}
 		if err := a.needDatabase(&req.Url); err != nil {
 			return err
 		}
@@ -89,8 +94,12 @@ read. Changes of its memories are refused here, nothing is learnt into it, and e
 	addVectors(cmd, &req.Vectors)
 	cmd.Flags().StringVar(&req.Space, "as", "", "local name (default: the same name)")
 	cmd.Flags().BoolVar(&req.ReadOnly, "read-only", false, "receive the space and never write to it")
-	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
+	ack := addAck(cmd)
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
 		req.Remote = args[0]
+		if req.Ack, err = ackOf(*ack); err != nil {
+			return err
+		}
 		if err := a.needDatabase(&req.Url); err != nil {
 			return err
 		}
@@ -105,6 +114,57 @@ read. Changes of its memories are refused here, nothing is learnt into it, and e
 			}
 			a.out.printf("Joined shared space %s at %s as %s%s, at position %d.\n", resp.GetSpace().GetRemote(),
 				resp.GetSpace().GetDatabase(), resp.GetSpace().GetSpace(), how, resp.GetSpace().GetPosition())
+		})
+	})
+	return cmd
+}
+
+// addAck adds the flag for what replies wait for.
+func addAck(cmd *cobra.Command) *string {
+	return cmd.Flags().String("ack", "local",
+		"what replies to writes wait for: local, or shared, which is this machine and then the database")
+}
+
+// ackOf is what replies wait for, by its name.
+func ackOf(name string) (pbalpha.ShareAck, error) {
+	switch name {
+	case "local":
+		return pbalpha.ShareAck_SHARE_ACK_LOCAL, nil
+	case "shared":
+		return pbalpha.ShareAck_SHARE_ACK_SHARED, nil
+	}
+	return 0, usagef("replies wait for %q; choose local or shared", name)
+}
+
+// nameOfAck is the name of what replies wait for.
+func nameOfAck(ack pbalpha.ShareAck) string {
+	return strings.ToLower(strings.TrimPrefix(ack.String(), "SHARE_ACK_"))
+}
+
+// shareAck is "share ack": ShareService.SetAck.
+func (a *app) shareAck() *cobra.Command {
+	req := &pbalpha.ShareServiceSetAckRequest{}
+	cmd := &cobra.Command{
+		Use:   "ack SPACE local|shared",
+		Short: "Choose what the reply to a write on a shared space waits for",
+		Long: `With "local", the default, a write is confirmed when it is durable on this machine, and sent after that. With "shared"
+it is confirmed when the database has committed it, too: choose that where the disk of this machine may vanish. While
+the database does not answer, such writes fail with OUTCOME_UNKNOWN; they are durable here and are sent later.`,
+		Example:   "  memsidecar share ack team shared",
+		Args:      cobra.ExactArgs(2),
+		ValidArgs: []string{"local", "shared"},
+	}
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
+		req.Space = args[0]
+		if req.Ack, err = ackOf(args[1]); err != nil {
+			return err
+		}
+		resp, err := c.share.SetAck(ctx, req)
+		if err != nil {
+			return err
+		}
+		return a.out.result(resp, func() {
+			a.out.printf("Replies to writes on %s now wait for: %s\n", args[0], nameOfAck(resp.GetSpace().GetAck()))
 		})
 	})
 	return cmd
@@ -223,9 +283,10 @@ func (a *app) printShared(spaces []*pbalpha.SharedSpace) {
 			state += ", read-only"
 		}
 		rows = append(rows, []string{s.GetSpace(), state, s.GetRemote() + " at " + s.GetDatabase(),
-			strconv.FormatInt(s.GetPosition(), 10), strconv.FormatInt(s.GetWaiting(), 10), contact})
+			strconv.FormatInt(s.GetPosition(), 10), strconv.FormatInt(s.GetWaiting(), 10), contact,
+			nameOfAck(s.GetAck())})
 	}
-	a.out.table([]string{"SPACE", "STATE", "SHARED AS", "POSITION", "WAITING", "CONTACT"}, rows)
+	a.out.table([]string{"SPACE", "STATE", "SHARED AS", "POSITION", "WAITING", "CONTACT", "ACK"}, rows)
 	for _, s := range spaces {
 		if s.GetError() != "" {
 			a.out.printf("%s: %s\n", s.GetSpace(), oneLine(s.GetError()))

@@ -142,6 +142,7 @@ func (d *daemon) openServer() {
 	credentials := unixsock.NewCredentials([]uint32{uint32(os.Getuid())}, unixsock.PeerOf, d.log)
 	d.counts = memorysvc.New(d.store, d.local)
 	options := append(d.monitor.Options(), rpc.RefusePaused(d.pauses.Host, d.sessions)...)
+	options = append(options, rpc.Acknowledge(d.share, d.now)...)
 	d.server = grpc.NewServer(append(options, grpc.Creds(credentials), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(stopWait), grpc.NumStreamWorkers(warmWorkers))...)
 	d.health = rpc.Register(d.server, rpc.Deps{
 		Store: d.store, Memories: d.counts, Graph: graph.New(d.store, d.now), Search: d.engine, Logs: d.finder, Recall: d.recall, Sessions: d.sessions,

@@ -32,7 +32,11 @@ var (
 	ErrUnauthorized  = errors.New("caller is not allowed")
 	ErrDatabase      = errors.New("the database of the shared space")
 	ErrUnsent        = errors.New("operations wait to be sent")
-	ErrOwnProcess    = errors.New("the command needs a process of its own")
+	// ErrOutcomeUnknown is a write that is durable here and perhaps not in the log of its shared space.
+	ErrOutcomeUnknown = errors.New("durable on this machine, and not known to be in the shared log")
+	// ErrShareStopped is a shared space that is not exchanged any more.
+	ErrShareStopped = errors.New("the shared space is not exchanged any more")
+	ErrOwnProcess   = errors.New("the command needs a process of its own")
 )
 
 // Violation is one thing wrong with a request.
@@ -77,6 +81,31 @@ func (e *StaleError) Error() string {
 
 // Is makes errors.Is(err, ErrStale) true.
 func (e *StaleError) Is(target error) bool { return target == ErrStale }
+
+// OutcomeUnknownError is a write that is durable on this machine and of which it is not known whether the log of its
+// shared space has it. It is an ErrOutcomeUnknown.
+type OutcomeUnknownError struct {
+	Space string
+	Key   string // idempotency key with which the request can be repeated, "" for none
+	Err   error  // why it is not known
+}
+
+// Error says what the caller should do.
+func (e *OutcomeUnknownError) Error() string {
+	what := fmt.Sprintf("the write to space %q is durable on this machine, and was not confirmed by the shared log: %v; "+
+		"it is sent as soon as that is possible", e.Space, e.Err)
+	if e.Key == "" {
+		return what
+	}
+	return what + fmt.Sprintf("; the same request with idempotency key %s waits for that again, and writes nothing twice",
+		e.Key)
+}
+
+// Unwrap is why it is not known.
+func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
+
+// Is makes errors.Is(err, ErrOutcomeUnknown) true.
+func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
 
 // ExistsError names what exists already. It is an ErrExists.
 type ExistsError struct{ Kind, Name string }

@@ -31,6 +31,9 @@ var table = []struct {
 	code   codes.Code
 	reason string
 }{
+	// Before the causes that they wrap. DeadlineExceeded says of a write that it may have happened.
+	{memory.ErrOutcomeUnknown, codes.DeadlineExceeded, "OUTCOME_UNKNOWN"},
+	{memory.ErrShareStopped, codes.FailedPrecondition, "SHARE_STOPPED"},
 	{memory.ErrDatabase, codes.FailedPrecondition, "DATABASE"},
 	{memory.ErrUnsent, codes.FailedPrecondition, "UNSENT"},
 	{memory.ErrUnfinished, codes.FailedPrecondition, "PURGE_UNFINISHED"},
@@ -92,6 +95,9 @@ func details(err error, code codes.Code, info *errdetails.ErrorInfo) []protoadap
 		info.Metadata["type"], info.Metadata["name"] = e.Kind, e.Name
 		return []protoadapt.MessageV1{&errdetails.ResourceInfo{ResourceType: e.Kind, ResourceName: e.Name,
 			Description: e.Error()}}
+	}
+	if e, ok := errors.AsType[*memory.OutcomeUnknownError](err); ok {
+		info.Metadata["idempotency_key"] = e.Key
 	}
 	// A client that lost a race reads the current revision here instead of asking again.
 	if e, ok := errors.AsType[*memory.StaleError](err); ok {

@@ -53,6 +53,9 @@ var sentinels = map[string]struct {
 	"ErrDatabase":      {memory.ErrDatabase, codes.FailedPrecondition},
 	"ErrUnsent":        {memory.ErrUnsent, codes.FailedPrecondition},
 	"ErrUnauthorized":  {memory.ErrUnauthorized, codes.PermissionDenied},
+	"ErrShareStopped":  {memory.ErrShareStopped, codes.FailedPrecondition},
+	// Of a write it says that it may have happened.
+	"ErrOutcomeUnknown": {memory.ErrOutcomeUnknown, codes.DeadlineExceeded},
 }
 
 // declared collects the exported sentinels of a package directory.

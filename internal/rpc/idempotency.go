@@ -70,7 +70,9 @@ func (k *keyedCalls) run(ctx context.Context, meta store.Meta, f func() (store.R
 	known, err := k.store.Update(ctx, meta, func(*store.Tx) error { return errNotRecorded })
 	switch {
 	case err == nil:
-		return resultOfReceipt(known), nil
+		result := resultOfReceipt(known)
+		store.NoteWrite(ctx, store.Write{UpTo: result.Op})
+		return result, nil
 	case !errors.Is(err, errNotRecorded):
 		return store.Result{}, err
 	}

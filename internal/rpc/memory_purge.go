@@ -62,6 +62,9 @@ func (s *memoryServer) purge(ctx context.Context, req *pb.MemoryServicePurgeRequ
 		Result: s.result(result), ForeignFiles: purged.Remaining[:min(len(purged.Remaining), maxForeignFiles)],
 		WritersWaited: durationpb.New(purged.Waited),
 	}
+	for _, id := range purged.Announced {
+		store.NoteWrite(ctx, store.Write{Purge: id})
+	}
 	for _, p := range s.share.AwaitPurges(ctx, purged.Announced) {
 		res.Shared = append(res.Shared, &pb.SharedSpacePurge{Space: p.Space, Position: p.Position, Confirmed: p.Confirmed,
 			Missing: p.Missing})

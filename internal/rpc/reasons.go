@@ -71,6 +71,9 @@ var Reasons = []Reason{
 	{"NOT_FOUND", KindError, "The named item does not exist in the space. Also an outcome.",
 		"Check the id and the space."},
 	{"NOT_UNDOABLE", KindError, "The operation cannot be undone: it is a purge, or has nothing to undo.", ""},
+	{"OUTCOME_UNKNOWN", KindError, "A write to a shared space whose replies wait for the shared log is durable on this " +
+		"machine, and the log did not confirm it: the connection broke, or the deadline passed. It is sent later.",
+		"Repeat the call with the idempotency key that the error names: it waits again, and writes nothing twice."},
 	{"OWN_PROCESS", KindError, "The command cannot run inside the daemon, for instance because it is for another one. " +
 		"Nothing was done.", "Run the program itself; memsidecar-hook does."},
 	{"PAUSED", KindError, "Capture is paused.", "Run `memsidecar daemon resume`."},
@@ -82,6 +85,9 @@ var Reasons = []Reason{
 		"them. Also an outcome.", "Change it on a machine that may write, use another space, or end the sharing here with " +
 		"`memsidecar share leave`."},
 	{"REQUEST_TOO_LARGE", KindError, "A message exceeds 16 MiB.", "Send the items in several requests."},
+	{"SHARE_STOPPED", KindError, "The exchange of a shared space has stopped, and replies to writes on it wait for the " +
+		"shared log. Nothing was written.",
+		"See `memsidecar share status`; `memsidecar share ack SPACE local` lets work go on on this machine alone."},
 	{"SHUTTING_DOWN", KindError, "The daemon stops.", "Repeat the call when it runs again."},
 	{"STALE_REVISION", KindError, "The item changed since the revision that the request expects. Also an outcome.",
 		"Read it again and repeat the change."},

@@ -71,6 +71,8 @@ func (s *sessionServer) Reflect(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
+	// Another request may have run the reflection.
+	store.NoteWrite(ctx, store.Write{Space: cmp.Or(req.GetSpace(), memory.DefaultSpace), Op: done.Reflection.Op})
 	return s.reflection(&done), nil
 }
 

@@ -21,10 +21,17 @@ func (s *shareServer) Start(
 	req *pb.ShareServiceStartRequest,
 ) (*pb.ShareServiceStartResponse, error) {
 	space := cmp.Or(req.GetSpace(), memory.DefaultSpace)
-	err := s.withMirror(ctx, space, req.GetUrl(), req.GetVectors(), func() error {
+	ack, err := ackFromProto(req.GetAck())
+	if err != nil {
+		return nil, err
+	}
+	err = s.withMirror(ctx, space, req.GetUrl(), req.GetVectors(), func() error {
 		return s.share.Start(ctx, space, req.GetUrl())
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := s.share.SetAck(space, ack); err != nil {
 		return nil, err
 	}
 	return &pb.ShareServiceStartResponse{Space: s.find(space)}, nil
@@ -33,10 +40,17 @@ func (s *shareServer) Start(
 // Join takes part in a space of a database. Durable on return.
 func (s *shareServer) Join(ctx context.Context, req *pb.ShareServiceJoinRequest) (*pb.ShareServiceJoinResponse, error) {
 	space := cmp.Or(req.GetSpace(), req.GetRemote())
-	err := s.withMirror(ctx, space, req.GetUrl(), req.GetVectors(), func() error {
+	ack, err := ackFromProto(req.GetAck())
+	if err != nil {
+		return nil, err
+	}
+	err = s.withMirror(ctx, space, req.GetUrl(), req.GetVectors(), func() error {
 		return s.share.Join(ctx, req.GetRemote(), space, req.GetUrl(), req.GetReadOnly())
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := s.share.SetAck(space, ack); err != nil {
 		return nil, err
 	}
 	return &pb.ShareServiceJoinResponse{Space: s.find(space)}, nil
@@ -83,6 +97,43 @@ func (s *shareServer) Leave(
 	return &pb.ShareServiceLeaveResponse{}, nil
 }
 
+// SetAck chooses what replies to writes wait for. Durable on return. Error: *memory.NotFoundError.
+func (s *shareServer) SetAck(
+	_ context.Context,
+	req *pb.ShareServiceSetAckRequest,
+) (*pb.ShareServiceSetAckResponse, error) {
+	space := cmp.Or(req.GetSpace(), memory.DefaultSpace)
+	ack, err := ackFromProto(req.GetAck())
+	if err != nil {
+		return nil, err
+	}
+	if err := s.share.SetAck(space, ack); err != nil {
+		return nil, err
+	}
+	return &pb.ShareServiceSetAckResponse{Space: s.find(space)}, nil
+}
+
+// acks names what replies wait for in messages.
+var acks = map[share.Ack]pb.ShareAck{
+	share.AckLocal:  pb.ShareAck_SHARE_ACK_LOCAL,
+	share.AckShared: pb.ShareAck_SHARE_ACK_SHARED,
+}
+
+// ackFromProto is what a request chooses. Error: *memory.InvalidError.
+func ackFromProto(ack pb.ShareAck) (share.Ack, error) {
+	if ack == pb.ShareAck_SHARE_ACK_UNSPECIFIED {
+		return share.AckLocal, nil
+	}
+	for name, value := range acks {
+		if value == ack {
+			return name, nil
+		}
+	}
+	var check memory.Check
+	check.Add("ack", "UNKNOWN_VALUE", "is neither local nor shared")
+	return "", check.Err()
+}
+
 // Status lists the shared spaces.
 func (s *shareServer) Status(context.Context, *pb.ShareServiceStatusRequest) (*pb.ShareServiceStatusResponse, error) {
 	res := &pb.ShareServiceStatusResponse{}
@@ -117,5 +168,6 @@ func sharedSpaceToProto(st *share.Status) *pb.SharedSpace {
 		Purges: purges, Mirror: mirror, Space: st.Space, Remote: st.Remote, Database: st.Database, Position: st.Position,
 		Waiting:     int64(st.Waiting),
 		ContactedAt: timeToProto(st.Contact), Error: st.Error, Stopped: st.Stopped, ReadOnly: st.ReadOnly, Unlisted: st.Unlisted,
+		Ack: acks[st.Ack],
 	}
 }

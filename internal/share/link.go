@@ -32,11 +32,13 @@ type link struct {
 	interrupt context.CancelFunc
 	// busy is held while a space is exchanged.
 	busy sync.Mutex
+	// urgent has something in it when somebody awaits an exchange.
+	urgent chan struct{}
 }
 
 // newLink returns a link without spaces.
 func newLink(s *Service, address string) *link {
-	return &link{service: s, address: address, due: map[*space]bool{}}
+	return &link{service: s, address: address, due: map[*space]bool{}, urgent: make(chan struct{}, 1)}
 }
 
 // add gives the link a space.
@@ -45,9 +47,10 @@ func (l *link) add(sp *space) {
 	l.spaces = append(l.spaces, sp)
 	l.mu.Unlock()
 	sp.mu.Lock()
-	sp.wake = func() { l.wake(sp) }
+	sp.wake = func(urgent bool) { l.wake(sp, urgent) }
 	sp.mu.Unlock()
-	l.wake(sp)
+	sp.end(false)
+	l.wake(sp, false)
 }
 
 // remove takes a space from the link and waits until it is not used any more.
@@ -65,8 +68,14 @@ func (l *link) remove(sp *space) {
 	l.busy.Unlock() //nolint:staticcheck // an exchange that had begun has ended
 }
 
-// wake has the link look at a space soon.
-func (l *link) wake(sp *space) {
+// wake has the link look at a space soon; when it is urgent, also in a pause after a failure.
+func (l *link) wake(sp *space, urgent bool) {
+	if urgent {
+		select {
+		case l.urgent <- struct{}{}:
+		default: // it is known
+		}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.due[sp] = true
@@ -114,7 +123,7 @@ func (l *link) run(ctx context.Context) {
 			l.settle(sp)
 		}
 		l.service.cfg.Logger.Warn("shared spaces are not exchanged", "database", pglog.Shown(l.address), "err", err)
-		sleep(ctx, pause/2+rand.N(pause))
+		l.pause(ctx, pause/2+rand.N(pause))
 		pause = min(2*pause, longest)
 	}
 }

@@ -361,7 +361,11 @@ func (s *Service) AwaitPurges(ctx context.Context, ids []string) (out []SpacePur
 	if len(ids) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, awaitConfirmations)
+	limit := awaitConfirmations
+	if deadline, ok := ctx.Deadline(); ok { // the caller has still to tell its client
+		limit = min(limit, deadline.Sub(s.cfg.Now())/2)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for {
 		out = out[:0]

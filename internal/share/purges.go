@@ -182,7 +182,7 @@ func (s *Service) wake(space string) {
 	wake := sp.wake
 	sp.mu.Unlock()
 	if wake != nil {
-		wake()
+		wake(false)
 	}
 }
 

@@ -110,6 +110,9 @@ func (s *Service) Run(ctx context.Context) error {
 	<-ctx.Done()
 	s.mu.Lock()
 	s.run, s.links, s.mirrors = nil, map[string]*link{}, map[string]*mirroring{}
+	for _, sp := range s.spaces {
+		sp.end(true)
+	}
 	s.mu.Unlock()
 	s.group.Wait()
 	return nil
@@ -201,6 +204,7 @@ type Status struct {
 	Stopped  bool   // Error does not go away by itself
 	ReadOnly bool   // the space is received and never written to
 	Unlisted bool   // the user may not put this machine on the list of those that a purge waits for
+	Ack      Ack    // what replies to writes wait for
 	// Purges are the newest ones, newest first.
 	Purges []Purge
 	// Mirror is nil when this machine keeps no mirror of the space.
@@ -246,6 +250,7 @@ func (s *Service) Leave(ctx context.Context, name string, force bool) error {
 	if l != nil {
 		s.detach(l, sp)
 	}
+	sp.leave()
 	if err := errors.Join(removeState(s.cfg.FS, name), s.changePurges(without(s.purgesOf(name)))); err != nil {
 		return err
 	}

@@ -1,10 +1,12 @@
 package share
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,17 +46,26 @@ type space struct {
 	queue []*journal.Record
 	// applied is the newest operation that was queued. Guarded by mu.
 	applied int64
-	// wake is called when something was queued; nil without a link. Guarded by mu.
-	wake func()
 	// mirror is called when there may be something to mirror; nil without a mirror. Guarded by mu.
 	mirror func()
+	// wake is called when something was queued; nil without a link. urgent ends a pause after a failure, too. Guarded by mu.
+	wake func(urgent bool)
+	// unsent are the operations that change what is shared and may not be in the log, oldest first. Guarded by mu.
+	unsent []int64
+	// changed is closed, and replaced, when something was exchanged or failed. Guarded by mu.
+	changed chan struct{}
+	// failures counts failed exchanges. Guarded by mu.
+	failures int
+	// left says that the space is not shared any more, ended that the daemon stops. Guarded by mu.
+	left, ended bool
 	// shown is what people see. Guarded by mu.
 	shown Status
 }
 
 // newSpace returns a space with a state that resume has not looked at, or one that is being set up.
 func newSpace(name string, st *state) *space {
-	sp := &space{name: name, state: st, waiting: newWaiting(name), snapshotAt: -1, purges: purges{due: true}}
+	sp := &space{name: name, state: st, waiting: newWaiting(name), snapshotAt: -1, purges: purges{due: true},
+		changed: make(chan struct{})}
 	sp.moved = sync.NewCond(&sp.mu)
 	sp.readOnly = st.ReadOnly
 	sp.shown = Status{Space: name, ReadOnly: st.ReadOnly}
@@ -77,10 +88,11 @@ func (sp *space) note(rec *journal.Record) {
 	wake := sp.wake
 	if sp.isSent(rec) && sharesAnything(rec) {
 		sp.shown.Waiting++
+		sp.unsent = append(sp.unsent, rec.Op)
 	}
 	sp.mu.Unlock()
 	if wake != nil && rec.Actor != journal.ActorShare {
-		wake()
+		wake(false)
 	}
 }
 
@@ -138,6 +150,9 @@ func (sp *space) resume(ctx context.Context, st *store.Store) error {
 	sp.applied = changed
 	sp.reconstruct(st, fresh)
 	sp.take(fresh)
+	for _, w := range sp.waiting.ops {
+		sp.unsent = append(sp.unsent, w.op)
+	}
 	sp.show()
 	return nil
 }
@@ -280,6 +295,14 @@ func (sp *space) show() {
 	if sp.mirror != nil {
 		sp.mirror()
 	}
+	sp.shown.Ack = cmp.Or(s.Ack, AckLocal)
+	sent := s.Read
+	if len(sp.waiting.ops) > 0 {
+		sent = sp.waiting.ops[0].op - 1
+	}
+	n, _ := slices.BinarySearch(sp.unsent, sent+1)
+	sp.unsent = sp.unsent[n:]
+	sp.signal()
 }
 
 // contact records that the log answered.
@@ -296,6 +319,8 @@ func (sp *space) failed(err error) {
 	if !sp.shown.Stopped {
 		sp.shown.Error = describe(err)
 	}
+	sp.failures++
+	sp.signal()
 }
 
 // stop ends the exchange because of an error that does not go away by itself. Local work goes on.
@@ -303,6 +328,7 @@ func (sp *space) stop(err error) {
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
 	sp.shown.Error, sp.shown.Stopped, sp.queue = describe(err), true, nil
+	defer sp.signal()
 	if errors.Is(err, errCopied) || errors.Is(err, pglog.ErrTaken) || errors.Is(err, memory.ErrTrimmed) {
 		sp.shown.Error += fmt.Sprintf("; run `memsidecar share leave %s --force` and join again: then this directory has a "+
 			"name of its own in the log, and what only it holds is sent", sp.name)

@@ -22,6 +22,7 @@ const dir = "share"
 
 // stateVersion is the version of the files in dir.
 // Version 1 had no line of its own. Version 2 knew no spaces that are only received, and would write to them.
+// It had no Ack either, so its program would promise less than was asked for.
 const stateVersion = 3
 
 // state is what is known of a shared space between two runs. It may be older than the journal: then the rows behind its
@@ -37,6 +38,8 @@ type state struct {
 	Line string `json:"line"`
 	// ReadOnly says that this machine receives the space and never writes to it.
 	ReadOnly bool `json:"read_only,omitempty"`
+	// Ack is what replies to writes wait for; "" is AckLocal.
+	Ack Ack `json:"ack,omitempty"`
 
 	From  int64        `json:"from"`  // local operations up to this one were in the state that the space was joined with
 	Read  int64        `json:"read"`  // local operations up to this one are in Known

@@ -83,7 +83,7 @@ func (s *Store) FlushAccesses(ctx context.Context) error {
 
 // journalAccesses journals the accesses of ids as one operation. It skips memories that are gone.
 func (s *Store) journalAccesses(ctx context.Context, space string, ids []string, touches map[string]accessCount) error {
-	_, err := s.Update(ctx, Meta{Space: space, Actor: journal.ActorDaemon, Reason: "accesses"}, func(tx *Tx) error {
+	_, err := s.Update(unnoted(ctx), Meta{Space: space, Actor: journal.ActorDaemon, Reason: "accesses"}, func(tx *Tx) error {
 		if tx.ReadOnly() { // since they were counted
 			return nil
 		}

@@ -160,7 +160,7 @@ func (s *Store) Stage(ctx context.Context, meta Meta, fn func(*Tx) error) (Stage
 type Staged struct {
 	store  *Store
 	result Result
-	lsn    int64           // with a nil ticket, what the result depends on
+	lsn    int64           // what the result depends on
 	ticket *journal.Ticket // nil when nothing was staged
 }
 
@@ -202,17 +202,19 @@ func (s *Store) stage(ctx context.Context, meta Meta, undoes int64, fn func(*Tx)
 	if err := s.Err(); err != nil {
 		return Staged{}, err
 	}
-	result, lsn, ticket, err := s.stageOne(meta, undoes, fn)
+	result, lsn, ticket, err := s.stageOne(ctx, meta, undoes, fn)
 	if err != nil {
 		return Staged{}, err
 	}
+	noteResult(ctx, meta.Space, result, lsn)
 	return Staged{store: s, result: result, lsn: lsn, ticket: ticket}, nil
 }
 
-// stageOne runs the transaction and stages its record. When ticket is nil, nothing was staged, and the result depends
-// on what is staged up to lsn.
-func (s *Store) stageOne(meta Meta, undoes int64, fn func(*Tx) error) (res Result, lsn int64, ticket *journal.Ticket,
-	err error) {
+// stageOne runs the transaction and stages its record. The result depends on what is staged up to lsn; when ticket is
+// nil, nothing was staged.
+func (s *Store) stageOne(
+	ctx context.Context, meta Meta, undoes int64, fn func(*Tx) error,
+) (res Result, lsn int64, ticket *journal.Ticket, err error) {
 	fingerprint := fingerprintOf(meta)
 	s.stageMu.Lock()
 	defer s.stageMu.Unlock()
@@ -239,6 +241,9 @@ func (s *Store) stageOne(meta Meta, undoes int64, fn func(*Tx) error) (res Resul
 	if len(tx.changes) == 0 && meta.Key == "" {
 		return Result{Outcomes: tx.outcomes}, next - 1, nil, nil
 	}
+	if err := allowWrite(ctx, meta.Space, tx.changes); err != nil {
+		return res, 0, nil, err
+	}
 	rec := &journal.Record{At: now, Space: meta.Space, Actor: meta.Actor, Reason: meta.Reason, Session: meta.Session,
 		Undoes: undoes, Changes: tx.changes}
 	if meta.Key != "" {
@@ -254,7 +259,7 @@ func (s *Store) stageOne(meta Meta, undoes int64, fn func(*Tx) error) (res Resul
 	if len(tx.changes) > 0 {
 		res.Op = rec.Op
 	}
-	return res, 0, &t, nil
+	return res, next - 1, &t, nil
 }
 
 // applyDurable applies a synced group to the visible state and the projections. The journal calls it before it wakes

@@ -22,6 +22,60 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// ShareAck is what the reply to a write on a shared space waits for.
+type ShareAck int32
+
+const (
+	// The same as SHARE_ACK_LOCAL.
+	ShareAck_SHARE_ACK_UNSPECIFIED ShareAck = 0
+	// The journal of this machine. The operation is sent after that; until then the disk of this machine has it alone.
+	ShareAck_SHARE_ACK_LOCAL ShareAck = 1
+	// The journal, and then the commit in PostgreSQL. While the database does not answer, writes are durable here and fail
+	// with OUTCOME_UNKNOWN.
+	ShareAck_SHARE_ACK_SHARED ShareAck = 2
+)
+
+// Enum value maps for ShareAck.
+var (
+	ShareAck_name = map[int32]string{
+		0: "SHARE_ACK_UNSPECIFIED",
+		1: "SHARE_ACK_LOCAL",
+		2: "SHARE_ACK_SHARED",
+	}
+	ShareAck_value = map[string]int32{
+		"SHARE_ACK_UNSPECIFIED": 0,
+		"SHARE_ACK_LOCAL":       1,
+		"SHARE_ACK_SHARED":      2,
+	}
+)
+
+func (x ShareAck) Enum() *ShareAck {
+	p := new(ShareAck)
+	*p = x
+	return p
+}
+
+func (x ShareAck) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ShareAck) Descriptor() protoreflect.EnumDescriptor {
+	return file_memsidecar_v1alpha1_share_service_proto_enumTypes[0].Descriptor()
+}
+
+func (ShareAck) Type() protoreflect.EnumType {
+	return &file_memsidecar_v1alpha1_share_service_proto_enumTypes[0]
+}
+
+func (x ShareAck) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ShareAck.Descriptor instead.
+func (ShareAck) EnumDescriptor() ([]byte, []int) {
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{0}
+}
+
 // ShareServiceStartRequest names the space and the database.
 type ShareServiceStartRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -31,7 +85,9 @@ type ShareServiceStartRequest struct {
 	// the user may read, and never shown with it.
 	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
 	// Also keep a mirror, see Mirror. Without the extension nothing is shared.
-	Vectors       bool `protobuf:"varint,3,opt,name=vectors,proto3" json:"vectors,omitempty"`
+	Vectors bool `protobuf:"varint,3,opt,name=vectors,proto3" json:"vectors,omitempty"`
+	// What replies to writes wait for; default SHARE_ACK_LOCAL.
+	Ack           ShareAck `protobuf:"varint,4,opt,name=ack,proto3,enum=memsidecar.v1alpha1.ShareAck" json:"ack,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -85,6 +141,13 @@ func (x *ShareServiceStartRequest) GetVectors() bool {
 		return x.Vectors
 	}
 	return false
+}
+
+func (x *ShareServiceStartRequest) GetAck() ShareAck {
+	if x != nil {
+		return x.Ack
+	}
+	return ShareAck_SHARE_ACK_UNSPECIFIED
 }
 
 // ShareServiceStartResponse is how the sharing goes.
@@ -146,7 +209,9 @@ type ShareServiceJoinRequest struct {
 	Vectors bool `protobuf:"varint,4,opt,name=vectors,proto3" json:"vectors,omitempty"`
 	// Receives the space and never writes to it: changes of its memories fail with READ_ONLY_SPACE. The user of the
 	// database needs no right but to read. What only the local space holds stays here and is not sent.
-	ReadOnly      bool `protobuf:"varint,5,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	ReadOnly bool `protobuf:"varint,5,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	// As in ShareServiceStartRequest.
+	Ack           ShareAck `protobuf:"varint,6,opt,name=ack,proto3,enum=memsidecar.v1alpha1.ShareAck" json:"ack,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -214,6 +279,13 @@ func (x *ShareServiceJoinRequest) GetReadOnly() bool {
 		return x.ReadOnly
 	}
 	return false
+}
+
+func (x *ShareServiceJoinRequest) GetAck() ShareAck {
+	if x != nil {
+		return x.Ack
+	}
+	return ShareAck_SHARE_ACK_UNSPECIFIED
 }
 
 // ShareServiceJoinResponse is how the sharing goes.
@@ -464,6 +536,107 @@ func (x *ShareServiceMirrorResponse) GetSpace() *SharedSpace {
 	return nil
 }
 
+// ShareServiceSetAckRequest names a shared space.
+type ShareServiceSetAckRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty means the default space.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// What replies to writes wait for.
+	Ack           ShareAck `protobuf:"varint,2,opt,name=ack,proto3,enum=memsidecar.v1alpha1.ShareAck" json:"ack,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ShareServiceSetAckRequest) Reset() {
+	*x = ShareServiceSetAckRequest{}
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ShareServiceSetAckRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ShareServiceSetAckRequest) ProtoMessage() {}
+
+func (x *ShareServiceSetAckRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ShareServiceSetAckRequest.ProtoReflect.Descriptor instead.
+func (*ShareServiceSetAckRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ShareServiceSetAckRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *ShareServiceSetAckRequest) GetAck() ShareAck {
+	if x != nil {
+		return x.Ack
+	}
+	return ShareAck_SHARE_ACK_UNSPECIFIED
+}
+
+// ShareServiceSetAckResponse is how the sharing goes.
+type ShareServiceSetAckResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The space.
+	Space         *SharedSpace `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ShareServiceSetAckResponse) Reset() {
+	*x = ShareServiceSetAckResponse{}
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ShareServiceSetAckResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ShareServiceSetAckResponse) ProtoMessage() {}
+
+func (x *ShareServiceSetAckResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ShareServiceSetAckResponse.ProtoReflect.Descriptor instead.
+func (*ShareServiceSetAckResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ShareServiceSetAckResponse) GetSpace() *SharedSpace {
+	if x != nil {
+		return x.Space
+	}
+	return nil
+}
+
 // ShareServiceStatusRequest is empty.
 type ShareServiceStatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -473,7 +646,7 @@ type ShareServiceStatusRequest struct {
 
 func (x *ShareServiceStatusRequest) Reset() {
 	*x = ShareServiceStatusRequest{}
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[8]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -485,7 +658,7 @@ func (x *ShareServiceStatusRequest) String() string {
 func (*ShareServiceStatusRequest) ProtoMessage() {}
 
 func (x *ShareServiceStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[8]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -498,7 +671,7 @@ func (x *ShareServiceStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShareServiceStatusRequest.ProtoReflect.Descriptor instead.
 func (*ShareServiceStatusRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{8}
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{10}
 }
 
 // ShareServiceStatusResponse lists the shared spaces.
@@ -512,7 +685,7 @@ type ShareServiceStatusResponse struct {
 
 func (x *ShareServiceStatusResponse) Reset() {
 	*x = ShareServiceStatusResponse{}
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[9]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -524,7 +697,7 @@ func (x *ShareServiceStatusResponse) String() string {
 func (*ShareServiceStatusResponse) ProtoMessage() {}
 
 func (x *ShareServiceStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[9]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -537,7 +710,7 @@ func (x *ShareServiceStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShareServiceStatusResponse.ProtoReflect.Descriptor instead.
 func (*ShareServiceStatusResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{9}
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ShareServiceStatusResponse) GetSpaces() []*SharedSpace {
@@ -573,14 +746,16 @@ type SharedSpace struct {
 	// The space is received and never written to.
 	ReadOnly bool `protobuf:"varint,11,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
 	// The user of the database may not put this machine on the list of those that purges wait for. Only with read_only.
-	Unlisted      bool `protobuf:"varint,12,opt,name=unlisted,proto3" json:"unlisted,omitempty"`
+	Unlisted bool `protobuf:"varint,12,opt,name=unlisted,proto3" json:"unlisted,omitempty"`
+	// What the replies to writes wait for.
+	Ack           ShareAck `protobuf:"varint,13,opt,name=ack,proto3,enum=memsidecar.v1alpha1.ShareAck" json:"ack,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SharedSpace) Reset() {
 	*x = SharedSpace{}
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[10]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -592,7 +767,7 @@ func (x *SharedSpace) String() string {
 func (*SharedSpace) ProtoMessage() {}
 
 func (x *SharedSpace) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[10]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -605,7 +780,7 @@ func (x *SharedSpace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SharedSpace.ProtoReflect.Descriptor instead.
 func (*SharedSpace) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{10}
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SharedSpace) GetSpace() string {
@@ -692,6 +867,13 @@ func (x *SharedSpace) GetUnlisted() bool {
 	return false
 }
 
+func (x *SharedSpace) GetAck() ShareAck {
+	if x != nil {
+		return x.Ack
+	}
+	return ShareAck_SHARE_ACK_UNSPECIFIED
+}
+
 // SpaceMirror is how far the mirror of a space is.
 type SpaceMirror struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -707,7 +889,7 @@ type SpaceMirror struct {
 
 func (x *SpaceMirror) Reset() {
 	*x = SpaceMirror{}
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[11]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -719,7 +901,7 @@ func (x *SpaceMirror) String() string {
 func (*SpaceMirror) ProtoMessage() {}
 
 func (x *SpaceMirror) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[11]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -732,7 +914,7 @@ func (x *SpaceMirror) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpaceMirror.ProtoReflect.Descriptor instead.
 func (*SpaceMirror) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{11}
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SpaceMirror) GetPosition() int64 {
@@ -773,7 +955,7 @@ type SharedPurge struct {
 
 func (x *SharedPurge) Reset() {
 	*x = SharedPurge{}
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[12]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -785,7 +967,7 @@ func (x *SharedPurge) String() string {
 func (*SharedPurge) ProtoMessage() {}
 
 func (x *SharedPurge) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[12]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -798,7 +980,7 @@ func (x *SharedPurge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SharedPurge.ProtoReflect.Descriptor instead.
 func (*SharedPurge) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{12}
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SharedPurge) GetPosition() int64 {
@@ -833,19 +1015,21 @@ var File_memsidecar_v1alpha1_share_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1alpha1_share_service_proto_rawDesc = "" +
 	"\n" +
-	"'memsidecar/v1alpha1/share_service.proto\x12\x13memsidecar.v1alpha1\x1a\x1fgoogle/protobuf/timestamp.proto\"\\\n" +
+	"'memsidecar/v1alpha1/share_service.proto\x12\x13memsidecar.v1alpha1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8d\x01\n" +
 	"\x18ShareServiceStartRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12\x18\n" +
-	"\avectors\x18\x03 \x01(\bR\avectors\"S\n" +
+	"\avectors\x18\x03 \x01(\bR\avectors\x12/\n" +
+	"\x03ack\x18\x04 \x01(\x0e2\x1d.memsidecar.v1alpha1.ShareAckR\x03ack\"S\n" +
 	"\x19ShareServiceStartResponse\x126\n" +
-	"\x05space\x18\x01 \x01(\v2 .memsidecar.v1alpha1.SharedSpaceR\x05space\"\x90\x01\n" +
+	"\x05space\x18\x01 \x01(\v2 .memsidecar.v1alpha1.SharedSpaceR\x05space\"\xc1\x01\n" +
 	"\x17ShareServiceJoinRequest\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x16\n" +
 	"\x06remote\x18\x02 \x01(\tR\x06remote\x12\x14\n" +
 	"\x05space\x18\x03 \x01(\tR\x05space\x12\x18\n" +
 	"\avectors\x18\x04 \x01(\bR\avectors\x12\x1b\n" +
-	"\tread_only\x18\x05 \x01(\bR\breadOnly\"R\n" +
+	"\tread_only\x18\x05 \x01(\bR\breadOnly\x12/\n" +
+	"\x03ack\x18\x06 \x01(\x0e2\x1d.memsidecar.v1alpha1.ShareAckR\x03ack\"R\n" +
 	"\x18ShareServiceJoinResponse\x126\n" +
 	"\x05space\x18\x01 \x01(\v2 .memsidecar.v1alpha1.SharedSpaceR\x05space\"F\n" +
 	"\x18ShareServiceLeaveRequest\x12\x14\n" +
@@ -857,10 +1041,15 @@ const file_memsidecar_v1alpha1_share_service_proto_rawDesc = "" +
 	"\x03off\x18\x02 \x01(\bR\x03off\x12\x18\n" +
 	"\arebuild\x18\x03 \x01(\bR\arebuild\"T\n" +
 	"\x1aShareServiceMirrorResponse\x126\n" +
+	"\x05space\x18\x01 \x01(\v2 .memsidecar.v1alpha1.SharedSpaceR\x05space\"b\n" +
+	"\x19ShareServiceSetAckRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12/\n" +
+	"\x03ack\x18\x02 \x01(\x0e2\x1d.memsidecar.v1alpha1.ShareAckR\x03ack\"T\n" +
+	"\x1aShareServiceSetAckResponse\x126\n" +
 	"\x05space\x18\x01 \x01(\v2 .memsidecar.v1alpha1.SharedSpaceR\x05space\"\x1b\n" +
 	"\x19ShareServiceStatusRequest\"V\n" +
 	"\x1aShareServiceStatusResponse\x128\n" +
-	"\x06spaces\x18\x01 \x03(\v2 .memsidecar.v1alpha1.SharedSpaceR\x06spaces\"\xa9\x03\n" +
+	"\x06spaces\x18\x01 \x03(\v2 .memsidecar.v1alpha1.SharedSpaceR\x06spaces\"\xda\x03\n" +
 	"\vSharedSpace\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x16\n" +
 	"\x06remote\x18\x02 \x01(\tR\x06remote\x12\x1a\n" +
@@ -874,7 +1063,8 @@ const file_memsidecar_v1alpha1_share_service_proto_rawDesc = "" +
 	"\x06mirror\x18\n" +
 	" \x01(\v2 .memsidecar.v1alpha1.SpaceMirrorR\x06mirror\x12\x1b\n" +
 	"\tread_only\x18\v \x01(\bR\breadOnly\x12\x1a\n" +
-	"\bunlisted\x18\f \x01(\bR\bunlisted\"Y\n" +
+	"\bunlisted\x18\f \x01(\bR\bunlisted\x12/\n" +
+	"\x03ack\x18\r \x01(\x0e2\x1d.memsidecar.v1alpha1.ShareAckR\x03ack\"Y\n" +
 	"\vSpaceMirror\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x03R\bposition\x12\x18\n" +
 	"\apending\x18\x02 \x01(\x03R\apending\x12\x14\n" +
@@ -883,12 +1073,17 @@ const file_memsidecar_v1alpha1_share_service_proto_rawDesc = "" +
 	"\bposition\x18\x01 \x01(\x03R\bposition\x127\n" +
 	"\tpurged_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bpurgedAt\x12\x1c\n" +
 	"\tconfirmed\x18\x03 \x03(\tR\tconfirmed\x12\x18\n" +
-	"\amissing\x18\x04 \x03(\tR\amissing2\x99\x04\n" +
+	"\amissing\x18\x04 \x03(\tR\amissing*P\n" +
+	"\bShareAck\x12\x19\n" +
+	"\x15SHARE_ACK_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fSHARE_ACK_LOCAL\x10\x01\x12\x14\n" +
+	"\x10SHARE_ACK_SHARED\x10\x022\x84\x05\n" +
 	"\fShareService\x12f\n" +
 	"\x05Start\x12-.memsidecar.v1alpha1.ShareServiceStartRequest\x1a..memsidecar.v1alpha1.ShareServiceStartResponse\x12c\n" +
 	"\x04Join\x12,.memsidecar.v1alpha1.ShareServiceJoinRequest\x1a-.memsidecar.v1alpha1.ShareServiceJoinResponse\x12f\n" +
 	"\x05Leave\x12-.memsidecar.v1alpha1.ShareServiceLeaveRequest\x1a..memsidecar.v1alpha1.ShareServiceLeaveResponse\x12i\n" +
 	"\x06Mirror\x12..memsidecar.v1alpha1.ShareServiceMirrorRequest\x1a/.memsidecar.v1alpha1.ShareServiceMirrorResponse\x12i\n" +
+	"\x06SetAck\x12..memsidecar.v1alpha1.ShareServiceSetAckRequest\x1a/.memsidecar.v1alpha1.ShareServiceSetAckResponse\x12i\n" +
 	"\x06Status\x12..memsidecar.v1alpha1.ShareServiceStatusRequest\x1a/.memsidecar.v1alpha1.ShareServiceStatusResponseB\xe6\x01\n" +
 	"\x17com.memsidecar.v1alpha1B\x11ShareServiceProtoP\x01ZKgithub.com/memsidecar/memsidecar/gen/memsidecar/v1alpha1;memsidecarv1alpha1\xa2\x02\x03MXX\xaa\x02\x13Memsidecar.V1alpha1\xca\x02\x13Memsidecar\\V1alpha1\xe2\x02\x1fMemsidecar\\V1alpha1\\GPBMetadata\xea\x02\x14Memsidecar::V1alpha1b\x06proto3"
 
@@ -904,47 +1099,58 @@ func file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP() []byte {
 	return file_memsidecar_v1alpha1_share_service_proto_rawDescData
 }
 
-var file_memsidecar_v1alpha1_share_service_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_memsidecar_v1alpha1_share_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_memsidecar_v1alpha1_share_service_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_memsidecar_v1alpha1_share_service_proto_goTypes = []any{
-	(*ShareServiceStartRequest)(nil),   // 0: memsidecar.v1alpha1.ShareServiceStartRequest
-	(*ShareServiceStartResponse)(nil),  // 1: memsidecar.v1alpha1.ShareServiceStartResponse
-	(*ShareServiceJoinRequest)(nil),    // 2: memsidecar.v1alpha1.ShareServiceJoinRequest
-	(*ShareServiceJoinResponse)(nil),   // 3: memsidecar.v1alpha1.ShareServiceJoinResponse
-	(*ShareServiceLeaveRequest)(nil),   // 4: memsidecar.v1alpha1.ShareServiceLeaveRequest
-	(*ShareServiceLeaveResponse)(nil),  // 5: memsidecar.v1alpha1.ShareServiceLeaveResponse
-	(*ShareServiceMirrorRequest)(nil),  // 6: memsidecar.v1alpha1.ShareServiceMirrorRequest
-	(*ShareServiceMirrorResponse)(nil), // 7: memsidecar.v1alpha1.ShareServiceMirrorResponse
-	(*ShareServiceStatusRequest)(nil),  // 8: memsidecar.v1alpha1.ShareServiceStatusRequest
-	(*ShareServiceStatusResponse)(nil), // 9: memsidecar.v1alpha1.ShareServiceStatusResponse
-	(*SharedSpace)(nil),                // 10: memsidecar.v1alpha1.SharedSpace
-	(*SpaceMirror)(nil),                // 11: memsidecar.v1alpha1.SpaceMirror
-	(*SharedPurge)(nil),                // 12: memsidecar.v1alpha1.SharedPurge
-	(*timestamppb.Timestamp)(nil),      // 13: google.protobuf.Timestamp
+	(ShareAck)(0),                      // 0: memsidecar.v1alpha1.ShareAck
+	(*ShareServiceStartRequest)(nil),   // 1: memsidecar.v1alpha1.ShareServiceStartRequest
+	(*ShareServiceStartResponse)(nil),  // 2: memsidecar.v1alpha1.ShareServiceStartResponse
+	(*ShareServiceJoinRequest)(nil),    // 3: memsidecar.v1alpha1.ShareServiceJoinRequest
+	(*ShareServiceJoinResponse)(nil),   // 4: memsidecar.v1alpha1.ShareServiceJoinResponse
+	(*ShareServiceLeaveRequest)(nil),   // 5: memsidecar.v1alpha1.ShareServiceLeaveRequest
+	(*ShareServiceLeaveResponse)(nil),  // 6: memsidecar.v1alpha1.ShareServiceLeaveResponse
+	(*ShareServiceMirrorRequest)(nil),  // 7: memsidecar.v1alpha1.ShareServiceMirrorRequest
+	(*ShareServiceMirrorResponse)(nil), // 8: memsidecar.v1alpha1.ShareServiceMirrorResponse
+	(*ShareServiceSetAckRequest)(nil),  // 9: memsidecar.v1alpha1.ShareServiceSetAckRequest
+	(*ShareServiceSetAckResponse)(nil), // 10: memsidecar.v1alpha1.ShareServiceSetAckResponse
+	(*ShareServiceStatusRequest)(nil),  // 11: memsidecar.v1alpha1.ShareServiceStatusRequest
+	(*ShareServiceStatusResponse)(nil), // 12: memsidecar.v1alpha1.ShareServiceStatusResponse
+	(*SharedSpace)(nil),                // 13: memsidecar.v1alpha1.SharedSpace
+	(*SpaceMirror)(nil),                // 14: memsidecar.v1alpha1.SpaceMirror
+	(*SharedPurge)(nil),                // 15: memsidecar.v1alpha1.SharedPurge
+	(*timestamppb.Timestamp)(nil),      // 16: google.protobuf.Timestamp
 }
 var file_memsidecar_v1alpha1_share_service_proto_depIdxs = []int32{
-	10, // 0: memsidecar.v1alpha1.ShareServiceStartResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
-	10, // 1: memsidecar.v1alpha1.ShareServiceJoinResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
-	10, // 2: memsidecar.v1alpha1.ShareServiceMirrorResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
-	10, // 3: memsidecar.v1alpha1.ShareServiceStatusResponse.spaces:type_name -> memsidecar.v1alpha1.SharedSpace
-	13, // 4: memsidecar.v1alpha1.SharedSpace.contacted_at:type_name -> google.protobuf.Timestamp
-	12, // 5: memsidecar.v1alpha1.SharedSpace.purges:type_name -> memsidecar.v1alpha1.SharedPurge
-	11, // 6: memsidecar.v1alpha1.SharedSpace.mirror:type_name -> memsidecar.v1alpha1.SpaceMirror
-	13, // 7: memsidecar.v1alpha1.SharedPurge.purged_at:type_name -> google.protobuf.Timestamp
-	0,  // 8: memsidecar.v1alpha1.ShareService.Start:input_type -> memsidecar.v1alpha1.ShareServiceStartRequest
-	2,  // 9: memsidecar.v1alpha1.ShareService.Join:input_type -> memsidecar.v1alpha1.ShareServiceJoinRequest
-	4,  // 10: memsidecar.v1alpha1.ShareService.Leave:input_type -> memsidecar.v1alpha1.ShareServiceLeaveRequest
-	6,  // 11: memsidecar.v1alpha1.ShareService.Mirror:input_type -> memsidecar.v1alpha1.ShareServiceMirrorRequest
-	8,  // 12: memsidecar.v1alpha1.ShareService.Status:input_type -> memsidecar.v1alpha1.ShareServiceStatusRequest
-	1,  // 13: memsidecar.v1alpha1.ShareService.Start:output_type -> memsidecar.v1alpha1.ShareServiceStartResponse
-	3,  // 14: memsidecar.v1alpha1.ShareService.Join:output_type -> memsidecar.v1alpha1.ShareServiceJoinResponse
-	5,  // 15: memsidecar.v1alpha1.ShareService.Leave:output_type -> memsidecar.v1alpha1.ShareServiceLeaveResponse
-	7,  // 16: memsidecar.v1alpha1.ShareService.Mirror:output_type -> memsidecar.v1alpha1.ShareServiceMirrorResponse
-	9,  // 17: memsidecar.v1alpha1.ShareService.Status:output_type -> memsidecar.v1alpha1.ShareServiceStatusResponse
-	13, // [13:18] is the sub-list for method output_type
-	8,  // [8:13] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	0,  // 0: memsidecar.v1alpha1.ShareServiceStartRequest.ack:type_name -> memsidecar.v1alpha1.ShareAck
+	13, // 1: memsidecar.v1alpha1.ShareServiceStartResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
+	0,  // 2: memsidecar.v1alpha1.ShareServiceJoinRequest.ack:type_name -> memsidecar.v1alpha1.ShareAck
+	13, // 3: memsidecar.v1alpha1.ShareServiceJoinResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
+	13, // 4: memsidecar.v1alpha1.ShareServiceMirrorResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
+	0,  // 5: memsidecar.v1alpha1.ShareServiceSetAckRequest.ack:type_name -> memsidecar.v1alpha1.ShareAck
+	13, // 6: memsidecar.v1alpha1.ShareServiceSetAckResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
+	13, // 7: memsidecar.v1alpha1.ShareServiceStatusResponse.spaces:type_name -> memsidecar.v1alpha1.SharedSpace
+	16, // 8: memsidecar.v1alpha1.SharedSpace.contacted_at:type_name -> google.protobuf.Timestamp
+	15, // 9: memsidecar.v1alpha1.SharedSpace.purges:type_name -> memsidecar.v1alpha1.SharedPurge
+	14, // 10: memsidecar.v1alpha1.SharedSpace.mirror:type_name -> memsidecar.v1alpha1.SpaceMirror
+	0,  // 11: memsidecar.v1alpha1.SharedSpace.ack:type_name -> memsidecar.v1alpha1.ShareAck
+	16, // 12: memsidecar.v1alpha1.SharedPurge.purged_at:type_name -> google.protobuf.Timestamp
+	1,  // 13: memsidecar.v1alpha1.ShareService.Start:input_type -> memsidecar.v1alpha1.ShareServiceStartRequest
+	3,  // 14: memsidecar.v1alpha1.ShareService.Join:input_type -> memsidecar.v1alpha1.ShareServiceJoinRequest
+	5,  // 15: memsidecar.v1alpha1.ShareService.Leave:input_type -> memsidecar.v1alpha1.ShareServiceLeaveRequest
+	7,  // 16: memsidecar.v1alpha1.ShareService.Mirror:input_type -> memsidecar.v1alpha1.ShareServiceMirrorRequest
+	9,  // 17: memsidecar.v1alpha1.ShareService.SetAck:input_type -> memsidecar.v1alpha1.ShareServiceSetAckRequest
+	11, // 18: memsidecar.v1alpha1.ShareService.Status:input_type -> memsidecar.v1alpha1.ShareServiceStatusRequest
+	2,  // 19: memsidecar.v1alpha1.ShareService.Start:output_type -> memsidecar.v1alpha1.ShareServiceStartResponse
+	4,  // 20: memsidecar.v1alpha1.ShareService.Join:output_type -> memsidecar.v1alpha1.ShareServiceJoinResponse
+	6,  // 21: memsidecar.v1alpha1.ShareService.Leave:output_type -> memsidecar.v1alpha1.ShareServiceLeaveResponse
+	8,  // 22: memsidecar.v1alpha1.ShareService.Mirror:output_type -> memsidecar.v1alpha1.ShareServiceMirrorResponse
+	10, // 23: memsidecar.v1alpha1.ShareService.SetAck:output_type -> memsidecar.v1alpha1.ShareServiceSetAckResponse
+	12, // 24: memsidecar.v1alpha1.ShareService.Status:output_type -> memsidecar.v1alpha1.ShareServiceStatusResponse
+	19, // [19:25] is the sub-list for method output_type
+	13, // [13:19] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1alpha1_share_service_proto_init() }
@@ -957,13 +1163,14 @@ func file_memsidecar_v1alpha1_share_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1alpha1_share_service_proto_rawDesc), len(file_memsidecar_v1alpha1_share_service_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   13,
+			NumEnums:      1,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_memsidecar_v1alpha1_share_service_proto_goTypes,
 		DependencyIndexes: file_memsidecar_v1alpha1_share_service_proto_depIdxs,
+		EnumInfos:         file_memsidecar_v1alpha1_share_service_proto_enumTypes,
 		MessageInfos:      file_memsidecar_v1alpha1_share_service_proto_msgTypes,
 	}.Build()
 	File_memsidecar_v1alpha1_share_service_proto = out.File

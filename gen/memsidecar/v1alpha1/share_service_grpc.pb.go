@@ -23,6 +23,7 @@ const (
 	ShareService_Join_FullMethodName   = "/memsidecar.v1alpha1.ShareService/Join"
 	ShareService_Leave_FullMethodName  = "/memsidecar.v1alpha1.ShareService/Leave"
 	ShareService_Mirror_FullMethodName = "/memsidecar.v1alpha1.ShareService/Mirror"
+	ShareService_SetAck_FullMethodName = "/memsidecar.v1alpha1.ShareService/SetAck"
 	ShareService_Status_FullMethodName = "/memsidecar.v1alpha1.ShareService/Status"
 )
 
@@ -47,6 +48,9 @@ type ShareServiceClient interface {
 	// vectors, for SQL and for searches. The rows come after the call. NOT_FOUND when the space is not shared here;
 	// FAILED_PRECONDITION with DATABASE, which says what to do where the server has no extension vector (pgvector).
 	Mirror(ctx context.Context, in *ShareServiceMirrorRequest, opts ...grpc.CallOption) (*ShareServiceMirrorResponse, error)
+	// SetAck chooses what the replies to writes on a shared space wait for, from now on. Durable on return. NOT_FOUND when
+	// the space is not shared.
+	SetAck(ctx context.Context, in *ShareServiceSetAckRequest, opts ...grpc.CallOption) (*ShareServiceSetAckResponse, error)
 	// Status lists the shared spaces by name.
 	Status(ctx context.Context, in *ShareServiceStatusRequest, opts ...grpc.CallOption) (*ShareServiceStatusResponse, error)
 }
@@ -99,6 +103,16 @@ func (c *shareServiceClient) Mirror(ctx context.Context, in *ShareServiceMirrorR
 	return out, nil
 }
 
+func (c *shareServiceClient) SetAck(ctx context.Context, in *ShareServiceSetAckRequest, opts ...grpc.CallOption) (*ShareServiceSetAckResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ShareServiceSetAckResponse)
+	err := c.cc.Invoke(ctx, ShareService_SetAck_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *shareServiceClient) Status(ctx context.Context, in *ShareServiceStatusRequest, opts ...grpc.CallOption) (*ShareServiceStatusResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ShareServiceStatusResponse)
@@ -130,6 +144,9 @@ type ShareServiceServer interface {
 	// vectors, for SQL and for searches. The rows come after the call. NOT_FOUND when the space is not shared here;
 	// FAILED_PRECONDITION with DATABASE, which says what to do where the server has no extension vector (pgvector).
 	Mirror(context.Context, *ShareServiceMirrorRequest) (*ShareServiceMirrorResponse, error)
+	// SetAck chooses what the replies to writes on a shared space wait for, from now on. Durable on return. NOT_FOUND when
+	// the space is not shared.
+	SetAck(context.Context, *ShareServiceSetAckRequest) (*ShareServiceSetAckResponse, error)
 	// Status lists the shared spaces by name.
 	Status(context.Context, *ShareServiceStatusRequest) (*ShareServiceStatusResponse, error)
 	mustEmbedUnimplementedShareServiceServer()
@@ -153,6 +170,9 @@ func (UnimplementedShareServiceServer) Leave(context.Context, *ShareServiceLeave
 }
 func (UnimplementedShareServiceServer) Mirror(context.Context, *ShareServiceMirrorRequest) (*ShareServiceMirrorResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Mirror not implemented")
+}
+func (UnimplementedShareServiceServer) SetAck(context.Context, *ShareServiceSetAckRequest) (*ShareServiceSetAckResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetAck not implemented")
 }
 func (UnimplementedShareServiceServer) Status(context.Context, *ShareServiceStatusRequest) (*ShareServiceStatusResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Status not implemented")
@@ -250,6 +270,24 @@ func _ShareService_Mirror_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ShareService_SetAck_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ShareServiceSetAckRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ShareServiceServer).SetAck(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ShareService_SetAck_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ShareServiceServer).SetAck(ctx, req.(*ShareServiceSetAckRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ShareService_Status_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ShareServiceStatusRequest)
 	if err := dec(in); err != nil {
@@ -290,6 +328,10 @@ var ShareService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Mirror",
 			Handler:    _ShareService_Mirror_Handler,
+		},
+		{
+			MethodName: "SetAck",
+			Handler:    _ShareService_SetAck_Handler,
 		},
 		{
 			MethodName: "Status",

@@ -187,7 +187,7 @@ func toGuidance(err error) error {
 	case st.Code() == codes.Unavailable:
 		what = "The memory daemon does not answer."
 		hint = "Go on without memory, and tell the user to run: memsidecar status"
-	case st.Code() == codes.DeadlineExceeded:
+	case st.Code() == codes.DeadlineExceeded && (reason == "" || reason == "DEADLINE_EXCEEDED"):
 		what, hint = "The memory daemon did not answer in time.", "Try once more; if that fails too, go on without memory."
 	case st.Code() == codes.Unimplemented:
 		hint = "The running daemon is another version; tell the user to run: memsidecar daemon restart"
@@ -209,6 +209,8 @@ var remedyByReason = map[string]string{
 	"NOT_UNDOABLE":    "Leave it; the user can look at it with: memsidecar ops show NUMBER",
 	"HISTORY_TRIMMED": "It is too old to be undone.",
 	"BUSY":            "Try again in a moment.",
+	"OUTCOME_UNKNOWN": "It is kept and is sent later: do not save it again.",
+	"SHARE_STOPPED":   "Nothing can be saved in this space until the user has run: memsidecar share status",
 	"SHUTTING_DOWN":   "Try again in a moment.",
 }
 
