@@ -64,6 +64,7 @@ soak:
 	CGO_ENABLED=0 go test -count=1 -run ChosenValues -v ./internal/redact -redact.every
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Replies ./internal/reflector -replies=100000
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Generated -v ./internal/reflector/guard -changes=100000
+	MEMSIDECAR_TEST_SHARE_LONG=1 CGO_ENABLED=0 go test -count=1 -timeout 0 -run 'Linearizable|WhileAReplyWaits' -v ./internal/share
 	FUZZTIME=$(FUZZTIME) .ci/run fuzz
 
 # Archives for every system, their packages and checksums, in dist. The version is the newest in CHANGELOG.md unless RELEASE names it.

@@ -187,7 +187,7 @@ var thirdParty = []struct {
 }
 
 // testOnly lists the modules that tests may import on top of what thirdParty allows anywhere.
-var testOnly = []string{"github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "pgregory.net/rapid"}
+var testOnly = []string{"github.com/anishathalye/porcupine", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "pgregory.net/rapid"}
 
 // vague lists package names that say nothing about what is inside.
 var vague = []string{"util", "utils", "common", "helper", "helpers", "types", "models", "misc", "base", "shared"}

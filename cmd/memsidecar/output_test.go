@@ -107,7 +107,7 @@ func TestMessageJSON(t *testing.T) {
 		{"nested, large numbers",
 			messageJSON((&pb.SessionServiceAppendResponse{
 				Result: &pb.WriteResult{OperationId: "7-k3f9"}, NextSeq: 1 << 40}).ProtoReflect()),
-			`{"result":{"operation_id":"7-k3f9","replayed":false,"outcomes":[]},"next_seq":1099511627776,"redacted":0,"context_redactions":[]}`},
+			`{"result":{"operation_id":"7-k3f9","replayed":false,"outcomes":[],"positions":[]},"next_seq":1099511627776,"redacted":0,"context_redactions":[]}`},
 		{"absent messages are left out", messageJSON((&pb.MemoryServiceAddResponse{}).ProtoReflect()), `{}`},
 		{"times and durations", messageJSON(
 			(&pb.MethodLatency{Method: "<m>", P50: durationpb.New(1500 * time.Microsecond)}).ProtoReflect()),

@@ -34,6 +34,8 @@ var (
 	ErrUnsent        = errors.New("operations wait to be sent")
 	// ErrOutcomeUnknown is a write that is durable here and perhaps not in the log of its shared space.
 	ErrOutcomeUnknown = errors.New("durable on this machine, and not known to be in the shared log")
+	// ErrNotReached is a position in the log of a shared space that did not arrive in time.
+	ErrNotReached = errors.New("the position is not reached")
 	// ErrShareStopped is a shared space that is not exchanged any more.
 	ErrShareStopped = errors.New("the shared space is not exchanged any more")
 	ErrOwnProcess   = errors.New("the command needs a process of its own")

@@ -1,8 +1,10 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/share"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
@@ -41,8 +44,13 @@ func Acknowledge(shared *share.Service, now func() time.Time) []grpc.ServerOptio
 // unary surrounds a call with one request and one response.
 func (a *acknowledger) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any,
 	error) {
-	if isForeign(info.FullMethod) || !a.share.WaitsForLog("") {
+	minimum, _ := req.(interface{ GetMinPositions() []string })
+	if reads := minimum != nil && len(minimum.GetMinPositions()) > 0; !reads && (isForeign(info.FullMethod) || !a.share.Active()) {
 		return next(ctx, req)
+	}
+	strict, err := a.reach(ctx, minimum)
+	if err != nil {
+		return nil, err
 	}
 	key := a.giveKey(info.FullMethod, req)
 	noted, writes := store.NoteWrites(ctx, a.share.Allow)
@@ -53,13 +61,79 @@ func (a *acknowledger) unary(ctx context.Context, req any, info *grpc.UnaryServe
 	if err := a.await(ctx, writes, key); err != nil {
 		return nil, err
 	}
+	// What was read may be newer than the log: nobody else would see it yet.
+	if len(strict) > 0 {
+		bounded, cancel := a.bound(ctx)
+		defer cancel()
+		if err := a.share.AwaitAll(bounded, strict); err != nil {
+			return nil, err
+		}
+	}
+	a.setPositions(req, res, writes, strict)
 	return res, nil
+}
+
+// maxPositions bounds the positions of a request.
+const maxPositions = 16
+
+// reach waits for the positions that a read asks for, and returns the spaces of which it must show nothing that the log
+// does not have.
+func (a *acknowledger) reach(ctx context.Context, req interface{ GetMinPositions() []string }) ([]string, error) {
+	if req == nil || len(req.GetMinPositions()) == 0 {
+		return nil, nil
+	}
+	if n := len(req.GetMinPositions()); n > maxPositions {
+		var check memory.Check
+		check.Add("min_positions", "TOO_MANY", "has %d items, the limit is %d", n, maxPositions)
+		return nil, check.Err()
+	}
+	ctx, cancel := a.bound(ctx)
+	defer cancel()
+	return a.share.Reach(ctx, req.GetMinPositions())
+}
+
+// setPositions says in a response what this machine knows of the shared spaces that the request was about. In the strict
+// ones it read only what the log has.
+func (a *acknowledger) setPositions(req, res any, writes *store.Writes, strict []string) {
+	var names []string
+	switch req := req.(type) {
+	case interface{ GetSpaces() []string }:
+		if names = slices.Clone(req.GetSpaces()); len(names) == 0 {
+			names = []string{memory.DefaultSpace}
+		}
+	case interface{ GetSpace() string }:
+		names = []string{cmp.Or(req.GetSpace(), memory.DefaultSpace)}
+	}
+	for _, w := range writes.List() {
+		names = append(names, w.Space)
+	}
+	written, isWrite := res.(interface{ GetResult() *pb.WriteResult })
+	var positions []string
+	for _, name := range names {
+		committed := isWrite && a.share.WaitsForLog(name) || slices.Contains(strict, name)
+		if p := a.share.Position(name, committed); p != "" && !slices.Contains(positions, p) {
+			positions = append(positions, p)
+		}
+	}
+	if isWrite && written.GetResult() != nil {
+		written.GetResult().Positions = positions
+	}
+	switch res := res.(type) {
+	case *pb.MemoryServiceGetResponse:
+		res.Positions = positions
+	case *pb.MemoryServiceListResponse:
+		res.Positions = positions
+	case *pb.SearchServiceSearchResponse:
+		res.Positions = positions
+	case *pb.SearchServiceRecallResponse:
+		res.Positions = positions
+	}
 }
 
 // stream surrounds a call with a stream. What was written before a response is in the log when the response is sent.
 func (a *acknowledger) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
 	next grpc.StreamHandler) error {
-	if isForeign(info.FullMethod) || !a.share.WaitsForLog("") {
+	if isForeign(info.FullMethod) || !a.share.Active() {
 		return next(srv, stream)
 	}
 	ctx, writes := store.NoteWrites(stream.Context(), a.share.Allow)
@@ -73,7 +147,7 @@ type awaitingStream struct {
 	ctx    context.Context //nolint:containedctx // a stream has one
 	writes *store.Writes
 	method string
-	keyed  bool // the first request was looked at
+	first  any // request
 	key    string
 }
 
@@ -85,8 +159,8 @@ func (s *awaitingStream) RecvMsg(message any) error {
 	if err := s.ServerStream.RecvMsg(message); err != nil {
 		return err
 	}
-	if !s.keyed {
-		s.key, s.keyed = s.a.giveKey(s.method, message), true
+	if s.first == nil {
+		s.key, s.first = s.a.giveKey(s.method, message), message
 	}
 	return nil
 }
@@ -96,6 +170,7 @@ func (s *awaitingStream) SendMsg(message any) error {
 	if err := s.a.await(s.ServerStream.Context(), s.writes, s.key); err != nil {
 		return err
 	}
+	s.a.setPositions(s.first, message, s.writes, nil)
 	return s.ServerStream.SendMsg(message)
 }
 
@@ -113,7 +188,11 @@ func (a *acknowledger) giveKey(method string, req any) string {
 	if strings.HasPrefix(method, sessionPrefix) && method != pb.SessionService_Reflect_FullMethodName {
 		return ""
 	}
-	if in, ok := req.(interface{ GetSpace() string }); ok && in.GetSpace() != "" && !a.share.WaitsForLog(in.GetSpace()) {
+	name := "" // any
+	if in, ok := req.(interface{ GetSpace() string }); ok {
+		name = in.GetSpace()
+	}
+	if !a.share.WaitsForLog(name) {
 		return ""
 	}
 	key := store.NewID()

@@ -33,6 +33,7 @@ var table = []struct {
 }{
 	// Before the causes that they wrap. DeadlineExceeded says of a write that it may have happened.
 	{memory.ErrOutcomeUnknown, codes.DeadlineExceeded, "OUTCOME_UNKNOWN"},
+	{memory.ErrNotReached, codes.DeadlineExceeded, "POSITION_NOT_REACHED"},
 	{memory.ErrShareStopped, codes.FailedPrecondition, "SHARE_STOPPED"},
 	{memory.ErrDatabase, codes.FailedPrecondition, "DATABASE"},
 	{memory.ErrUnsent, codes.FailedPrecondition, "UNSENT"},

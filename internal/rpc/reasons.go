@@ -77,6 +77,8 @@ var Reasons = []Reason{
 	{"OWN_PROCESS", KindError, "The command cannot run inside the daemon, for instance because it is for another one. " +
 		"Nothing was done.", "Run the program itself; memsidecar-hook does."},
 	{"PAUSED", KindError, "Capture is paused.", "Run `memsidecar daemon resume`."},
+	{"POSITION_NOT_REACHED", KindError, "A read asked for a position in the log of a shared space that did not arrive in " +
+		"time.", "Repeat the call, or leave out min_positions to read what is here; see `memsidecar share status`."},
 	{"PURGE_UNFINISHED", KindError, "A purge was interrupted and is not complete yet.",
 		"Start the daemon; it completes the purge."},
 	{"READ_ONLY", KindError, "The store accepts no writes after an error of the disk.",
@@ -112,6 +114,7 @@ var Reasons = []Reason{
 	{"INVALID_OPERATION_ID", KindViolation, "Neither an operation id such as 1234-k3f9 nor a number.",
 		"Take the id from a response."},
 	{"INVALID_PATH", KindViolation, "Not a path: it is empty, too long, or holds a NUL.", ""},
+	{"INVALID_POSITION", KindViolation, "Not a position in the log of a shared space.", "Take it from a response."},
 	{"INVALID_SLUG", KindViolation, "Not a lower-case slug of at most 64 bytes.", ""},
 	{"INVALID_TIME", KindViolation, "Not a time in the years 1970 to 9999.", ""},
 	{"INVALID_TOKEN", KindViolation, "The page token belongs to another request.",
@@ -123,6 +126,8 @@ var Reasons = []Reason{
 	{"NOTHING_LEFT", KindViolation, "The text consists only of secrets or private passages, which are never stored.",
 		""},
 	{"NOT_ABSOLUTE", KindViolation, "A path must be absolute.", ""},
+	{"NOT_SHARED", KindViolation, "The position is one in a space that is not shared on this machine.",
+		"Join the space here, or ask a machine that takes part."},
 	{"NOT_STORED", KindViolation, "A dry run needs a stored session.", "Append the messages to a session first."},
 	{"NO_RUN_DIRECTORY", KindViolation, "A relative path needs the run directory of the session.",
 		"Set it with UpdateWorkingMemory."},

@@ -52,6 +52,13 @@ func (s *Service) SetAck(name string, ack Ack) error {
 	return nil
 }
 
+// Active reports whether any space is shared.
+func (s *Service) Active() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.spaces) > 0
+}
+
 // WaitsForLog reports whether the reply to a write on a space, of any space when name is "", waits for PostgreSQL.
 func (s *Service) WaitsForLog(name string) bool {
 	s.mu.RLock()
@@ -135,10 +142,11 @@ func (sp *space) await(ctx context.Context, reached func() bool, strict bool) er
 	sp.mu.Lock()
 	failures := sp.failures
 	sp.mu.Unlock()
-	for asked := false; ; asked = true {
+	for asked := false; ; {
 		sp.mu.Lock()
 		changed, wake, st := sp.changed, sp.wake, sp.shown
 		left, ended, failed := sp.left, sp.ended, sp.failures != failures
+		failures = sp.failures
 		sp.mu.Unlock()
 		switch {
 		case reached():
@@ -152,8 +160,9 @@ func (sp *space) await(ctx context.Context, reached func() bool, strict bool) er
 		case strict && failed:
 			return errors.New(st.Error)
 		}
-		if !asked && wake != nil {
+		if wake != nil && (!asked || failed) {
 			wake(true)
+			asked = true
 		}
 		select {
 		case <-changed:

@@ -353,5 +353,6 @@ func (m *merging) advance() {
 		last := &m.rows[n-1]
 		sp.state.Remote.Head = pglog.Head{Seq: last.Seq, Hash: last.Hash}
 		sp.done = max(sp.done, last.Seq)
+		sp.noteRow(last) // the rows are of one line
 	}
 }

@@ -61,8 +61,8 @@ func (s *Service) exchange(ctx context.Context, log *pglog.Log, sp *space) error
 		received = len(rows) < readAtOnce
 	}
 	sp.show()
-	return errors.Join(ctx.Err(), forbidden, s.settle(sp), s.report(ctx, log, sp), s.showPurges(ctx, log, sp),
-		s.snapshot(ctx, log, sp))
+	return errors.Join(ctx.Err(), forbidden, s.answer(ctx, log, sp), s.settle(sp), s.report(ctx, log, sp),
+		s.showPurges(ctx, log, sp), s.snapshot(ctx, log, sp))
 }
 
 // settle records what is known, at most once in settleEvery, so that the next start need not read it in the journal.
@@ -99,9 +99,7 @@ func (s *Service) send(ctx context.Context, log *pglog.Log, sp *space) error {
 		}
 		last = o.op
 		changes, _ := values.Rebase(o.changes, sp.forgottenSince(o.op)) // conflicts were reported when they arrived
-		if len(changes) == 0 {
-			continue
-		}
+		// An operation that says nothing new is a row, too: somebody may wait for it.
 		text, err := encodeRecord(o, changes)
 		if err != nil {
 			return err

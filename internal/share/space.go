@@ -52,6 +52,12 @@ type space struct {
 	wake func(urgent bool)
 	// unsent are the operations that change what is shared and may not be in the log, oldest first. Guarded by mu.
 	unsent []int64
+	// log is the identity of the log, "" while the space is set up, and epoch that of this machine in it. Guarded by mu.
+	log, epoch string
+	// received are the newest operations of other lines that are applied here, of those that somebody asked for. asked are
+	// those of which it is not known yet. Guarded by mu.
+	received map[line]int64
+	asked    map[line]bool
 	// changed is closed, and replaced, when something was exchanged or failed. Guarded by mu.
 	changed chan struct{}
 	// failures counts failed exchanges. Guarded by mu.
@@ -65,7 +71,7 @@ type space struct {
 // newSpace returns a space with a state that resume has not looked at, or one that is being set up.
 func newSpace(name string, st *state) *space {
 	sp := &space{name: name, state: st, waiting: newWaiting(name), snapshotAt: -1, purges: purges{due: true},
-		changed: make(chan struct{})}
+		changed: make(chan struct{}), received: map[line]int64{}, asked: map[line]bool{}}
 	sp.moved = sync.NewCond(&sp.mu)
 	sp.readOnly = st.ReadOnly
 	sp.shown = Status{Space: name, ReadOnly: st.ReadOnly}
@@ -296,6 +302,7 @@ func (sp *space) show() {
 		sp.mirror()
 	}
 	sp.shown.Ack = cmp.Or(s.Ack, AckLocal)
+	sp.log, sp.epoch = s.Remote.Log, s.Line
 	sent := s.Read
 	if len(sp.waiting.ops) > 0 {
 		sent = sp.waiting.ops[0].op - 1

@@ -3,6 +3,7 @@ package sharing_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -142,6 +143,68 @@ func TestEveryWriteWaits(t *testing.T) {
 	must(t, err)
 	_, err = sessions.Start(ctx, &pb.SessionServiceStartRequest{Space: "team", Host: "test"})
 	must(t, err)
+}
+
+// TestReadAtAnotherDaemon: each kind of read that is given the position of a write includes it at another daemon, and
+// gives a position itself.
+func TestReadAtAnotherDaemon(t *testing.T) {
+	address := postgres.Start(t).Database(t, "team")
+	var memories []pb.MemoryServiceClient
+	var searches []pb.SearchServiceClient
+	for i := range 2 {
+		place := process.New(t, program)
+		process.ServeAs(t, place.Command("daemon", "serve"))
+		conn := dial(t, place)
+		memories, searches = append(memories, pb.NewMemoryServiceClient(conn)), append(searches, pb.NewSearchServiceClient(conn))
+		sharing := pbalpha.NewShareServiceClient(conn)
+		var err error
+		if i == 0 {
+			_, err = sharing.Start(t.Context(), &pbalpha.ShareServiceStartRequest{Space: "team", Url: address})
+		} else {
+			_, err = sharing.Join(t.Context(), &pbalpha.ShareServiceJoinRequest{Remote: "team", Url: address})
+		}
+		must(t, err)
+	}
+	for i, read := range []func(id string, positions []string) (int, []string, error){
+		func(id string, positions []string) (int, []string, error) {
+			res, err := memories[1].Get(t.Context(), &pb.MemoryServiceGetRequest{Space: "team", Ids: []string{id}, MinPositions: positions})
+			return len(res.GetMemories()), res.GetPositions(), err
+		},
+		func(id string, positions []string) (int, []string, error) {
+			res, err := memories[1].List(t.Context(), &pb.MemoryServiceListRequest{Space: "team", MinPositions: positions,
+				Filter: &pb.MemoryFilter{Categories: []string{id}}})
+			return len(res.GetMemories()), res.GetPositions(), err
+		},
+		func(id string, positions []string) (int, []string, error) {
+			res, err := searches[1].Search(t.Context(), &pb.SearchServiceSearchRequest{Spaces: []string{"team"}, Query: "zebra " + id,
+				MinPositions: positions, WaitIndexed: true})
+			return len(res.GetHits()), res.GetPositions(), err
+		},
+		func(_ string, positions []string) (int, []string, error) {
+			res, err := searches[1].Recall(t.Context(), &pb.SearchServiceRecallRequest{Spaces: []string{"team"}, Text: "x",
+				MinPositions: positions})
+			return 1, res.GetPositions(), err
+		},
+	} {
+		for k := range 5 {
+			id := fmt.Sprintf("zebra%d%d", i, k)
+			added, err := memories[0].Add(t.Context(), &pb.MemoryServiceAddRequest{Space: "team",
+				Items: []*pb.NewMemory{{Id: id, Category: id, Content: "The zebra " + id + " lives in the zoo"}}})
+			must(t, err)
+			if len(added.GetResult().GetPositions()) != 1 {
+				t.Fatalf("read %d: the reply to a write has the positions %q", i, added.GetResult().GetPositions())
+			}
+			found, positions, err := read(id, added.GetResult().GetPositions())
+			must(t, err)
+			if found == 0 || len(positions) != 1 {
+				t.Fatalf("read %d found %d memories, and has the positions %q", i, found, positions)
+			}
+		}
+	}
+	_, err := memories[1].Get(t.Context(), &pb.MemoryServiceGetRequest{Space: "team", Ids: []string{"x"}, MinPositions: []string{"x"}})
+	if status.Code(err) != codes.InvalidArgument {
+		t.Errorf("%v for what is no position", err)
+	}
 }
 
 // block keeps everybody from appending to the log, until release.

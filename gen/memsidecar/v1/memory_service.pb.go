@@ -594,7 +594,11 @@ type MemoryServiceGetRequest struct {
 	// 1 to 1,000; default 1,000.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
-	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Positions in the logs of shared spaces that the answer must include, from earlier responses of any machine; at most
+	// 16. The daemon fetches what it lacks within the deadline, else the call is DEADLINE_EXCEEDED with
+	// POSITION_NOT_REACHED. Where replies to writes wait for the shared log, the answer shows nothing that is not in it.
+	MinPositions  []string `protobuf:"bytes,5,rep,name=min_positions,json=minPositions,proto3" json:"min_positions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -657,6 +661,13 @@ func (x *MemoryServiceGetRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *MemoryServiceGetRequest) GetMinPositions() []string {
+	if x != nil {
+		return x.MinPositions
+	}
+	return nil
+}
+
 // MemoryServiceGetResponse holds the memories that exist.
 type MemoryServiceGetResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -667,6 +678,8 @@ type MemoryServiceGetResponse struct {
 	// Token of the next page; empty on the last one. There is a second page only when the memories exceed 3 MiB or
 	// page_size.
 	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// What the answer includes of the shared spaces that it is about: opaque texts for min_positions.
+	Positions     []string `protobuf:"bytes,4,rep,name=positions,proto3" json:"positions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -722,6 +735,13 @@ func (x *MemoryServiceGetResponse) GetNextPageToken() string {
 	return ""
 }
 
+func (x *MemoryServiceGetResponse) GetPositions() []string {
+	if x != nil {
+		return x.Positions
+	}
+	return nil
+}
+
 // MemoryServiceListRequest selects memories.
 type MemoryServiceListRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -739,7 +759,11 @@ type MemoryServiceListRequest struct {
 	PageToken string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Only memories that are meant by one of these: a whole id, or at least four characters with which the random part
 	// of an id begins, which stands behind its last dash. At most 1,000; empty means all.
-	ShortIds      []string `protobuf:"bytes,7,rep,name=short_ids,json=shortIds,proto3" json:"short_ids,omitempty"`
+	ShortIds []string `protobuf:"bytes,7,rep,name=short_ids,json=shortIds,proto3" json:"short_ids,omitempty"`
+	// Positions in the logs of shared spaces that the answer must include, from earlier responses of any machine; at most
+	// 16. The daemon fetches what it lacks within the deadline, else the call is DEADLINE_EXCEEDED with
+	// POSITION_NOT_REACHED. Where replies to writes wait for the shared log, the answer shows nothing that is not in it.
+	MinPositions  []string `protobuf:"bytes,8,rep,name=min_positions,json=minPositions,proto3" json:"min_positions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -823,6 +847,13 @@ func (x *MemoryServiceListRequest) GetShortIds() []string {
 	return nil
 }
 
+func (x *MemoryServiceListRequest) GetMinPositions() []string {
+	if x != nil {
+		return x.MinPositions
+	}
+	return nil
+}
+
 // MemoryServiceListResponse is one page.
 type MemoryServiceListResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -832,7 +863,9 @@ type MemoryServiceListResponse struct {
 	// nor repeated.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// Number of memories that match now, on all pages.
-	Total         int32 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
+	Total int32 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
+	// What the answer includes of the shared spaces that it is about: opaque texts for min_positions.
+	Positions     []string `protobuf:"bytes,4,rep,name=positions,proto3" json:"positions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -886,6 +919,13 @@ func (x *MemoryServiceListResponse) GetTotal() int32 {
 		return x.Total
 	}
 	return 0
+}
+
+func (x *MemoryServiceListResponse) GetPositions() []string {
+	if x != nil {
+		return x.Positions
+	}
+	return nil
 }
 
 // MemoryPatch holds new values. Without an update_mask, the fields that are set (lists: not empty) are changed.
@@ -4003,18 +4043,20 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"session_id\x18\x05 \x01(\tR\tsessionId\x12'\n" +
 	"\x0fallow_sensitive\x18\x06 \x01(\bR\x0eallowSensitive\"N\n" +
 	"\x18MemoryServiceAddResponse\x122\n" +
-	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"}\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"\xa2\x01\n" +
 	"\x17MemoryServiceGetRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x10\n" +
 	"\x03ids\x18\x02 \x03(\tR\x03ids\x12\x1b\n" +
 	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tR\tpageToken\"\x96\x01\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\x12#\n" +
+	"\rmin_positions\x18\x05 \x03(\tR\fminPositions\"\xb4\x01\n" +
 	"\x18MemoryServiceGetResponse\x121\n" +
 	"\bmemories\x18\x01 \x03(\v2\x15.memsidecar.v1.MemoryR\bmemories\x12\x1f\n" +
 	"\vmissing_ids\x18\x02 \x03(\tR\n" +
 	"missingIds\x12&\n" +
-	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\x8e\x02\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\x12\x1c\n" +
+	"\tpositions\x18\x04 \x03(\tR\tpositions\"\xb3\x02\n" +
 	"\x18MemoryServiceListRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x123\n" +
 	"\x06filter\x18\x02 \x01(\v2\x1b.memsidecar.v1.MemoryFilterR\x06filter\x120\n" +
@@ -4023,11 +4065,13 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\tpage_size\x18\x05 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x06 \x01(\tR\tpageToken\x12\x1b\n" +
-	"\tshort_ids\x18\a \x03(\tR\bshortIds\"\x8c\x01\n" +
+	"\tshort_ids\x18\a \x03(\tR\bshortIds\x12#\n" +
+	"\rmin_positions\x18\b \x03(\tR\fminPositions\"\xaa\x01\n" +
 	"\x19MemoryServiceListResponse\x121\n" +
 	"\bmemories\x18\x01 \x03(\v2\x15.memsidecar.v1.MemoryR\bmemories\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x05R\x05total\"\xa9\x05\n" +
+	"\x05total\x18\x03 \x01(\x05R\x05total\x12\x1c\n" +
+	"\tpositions\x18\x04 \x03(\tR\tpositions\"\xa9\x05\n" +
 	"\vMemoryPatch\x12\x1d\n" +
 	"\acontent\x18\x01 \x01(\tH\x00R\acontent\x88\x01\x01\x12\x1f\n" +
 	"\bcategory\x18\x02 \x01(\tH\x01R\bcategory\x88\x01\x01\x12\x1f\n" +

@@ -282,6 +282,18 @@ func announce(batch *pgx.Batch, space int64) {
 	batch.Queue("SELECT pg_notify($1, $2)", channel, strconv.FormatInt(space, 10))
 }
 
+// Newest returns the number of the newest operation of a line in the rows up to seq, 0 for none.
+func (l *Log) Newest(ctx context.Context, space int64, origin, epoch string, seq int64) (op int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	err = l.conn.QueryRow(ctx, "SELECT coalesce(max(op), 0) FROM memsidecar.log WHERE space = $1 AND origin = $2 AND "+
+		"epoch = $3 AND seq <= $4", space, origin, epoch, seq).Scan(&op)
+	if err != nil {
+		return 0, fmt.Errorf("look for the operations of another machine: %w", err)
+	}
+	return op, nil
+}
+
 // SetMember records how far a machine has received.
 func (l *Log) SetMember(ctx context.Context, space int64, m Member) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)

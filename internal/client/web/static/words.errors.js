@@ -127,6 +127,7 @@ export const reasonWords = {
   "OUTCOME_UNKNOWN": "已保存在本机，但共享日志尚未确认；稍后会自动发送。",
   "OWN_PROCESS": "此命令不能在守护进程内运行，未作任何更改。",
   "PAUSED": "记录已暂停。请运行 `memsidecar daemon resume`。",
+  "POSITION_NOT_REACHED": "共享空间所要求的位置未能及时到达。",
   "PURGE_UNFINISHED": "有一次彻底清除尚未完成。请启动守护进程以完成它。",
   "READ_ONLY_SPACE": "此空间以只读方式共享：本机只接收其中的记忆，不作更改。请在可写的机器上更改，或使用其他空间。",
   "READ_ONLY": "磁盘出错后存储不再接受写入。请运行 `memsidecar doctor`，然后重启守护进程。",

@@ -294,7 +294,11 @@ type SearchServiceSearchRequest struct {
 	WaitIndexed bool `protobuf:"varint,13,opt,name=wait_indexed,json=waitIndexed,proto3" json:"wait_indexed,omitempty"`
 	// Session that searches: one access of a memory is counted for it, however often and by whatever call it was found.
 	// Without one, every search counts.
-	SessionId     string `protobuf:"bytes,14,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	SessionId string `protobuf:"bytes,14,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Positions in the logs of shared spaces that the answer must include, from earlier responses of any machine; at most
+	// 16. The daemon fetches what it lacks within the deadline, else the call is DEADLINE_EXCEEDED with
+	// POSITION_NOT_REACHED. Where replies to writes wait for the shared log, the answer shows nothing that is not in it.
+	MinPositions  []string `protobuf:"bytes,15,rep,name=min_positions,json=minPositions,proto3" json:"min_positions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -425,6 +429,13 @@ func (x *SearchServiceSearchRequest) GetSessionId() string {
 		return x.SessionId
 	}
 	return ""
+}
+
+func (x *SearchServiceSearchRequest) GetMinPositions() []string {
+	if x != nil {
+		return x.MinPositions
+	}
+	return nil
 }
 
 // SearchHit is one result.
@@ -664,7 +675,9 @@ type SearchServiceSearchResponse struct {
 	// Empty when there are no earlier entries.
 	LogsStartDate string `protobuf:"bytes,6,opt,name=logs_start_date,json=logsStartDate,proto3" json:"logs_start_date,omitempty"`
 	// Number of hits that the response leaves out, last ones first, because it would exceed 3 MiB.
-	OmittedHits   int32 `protobuf:"varint,7,opt,name=omitted_hits,json=omittedHits,proto3" json:"omitted_hits,omitempty"`
+	OmittedHits int32 `protobuf:"varint,7,opt,name=omitted_hits,json=omittedHits,proto3" json:"omitted_hits,omitempty"`
+	// What the answer includes of the shared spaces that it is about: opaque texts for min_positions.
+	Positions     []string `protobuf:"bytes,8,rep,name=positions,proto3" json:"positions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -746,6 +759,13 @@ func (x *SearchServiceSearchResponse) GetOmittedHits() int32 {
 		return x.OmittedHits
 	}
 	return 0
+}
+
+func (x *SearchServiceSearchResponse) GetPositions() []string {
+	if x != nil {
+		return x.Positions
+	}
+	return nil
 }
 
 // SearchServiceSimilarRequest is a memory or a text to compare with.
@@ -954,7 +974,11 @@ type SearchServiceRecallRequest struct {
 	ProjectDirectory string `protobuf:"bytes,9,opt,name=project_directory,json=projectDirectory,proto3" json:"project_directory,omitempty"`
 	// A tool call that failed: also search for its tool and the line of its output that says why, and count its tool as
 	// in use. Its error, or else its result, is at most 1 MiB; its arguments are not used.
-	FailedTool    *ToolCall `protobuf:"bytes,10,opt,name=failed_tool,json=failedTool,proto3" json:"failed_tool,omitempty"`
+	FailedTool *ToolCall `protobuf:"bytes,10,opt,name=failed_tool,json=failedTool,proto3" json:"failed_tool,omitempty"`
+	// Positions in the logs of shared spaces that the answer must include, from earlier responses of any machine; at most
+	// 16. The daemon fetches what it lacks within the deadline, else the call is DEADLINE_EXCEEDED with
+	// POSITION_NOT_REACHED. Where replies to writes wait for the shared log, the answer shows nothing that is not in it.
+	MinPositions  []string `protobuf:"bytes,11,rep,name=min_positions,json=minPositions,proto3" json:"min_positions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1055,6 +1079,13 @@ func (x *SearchServiceRecallRequest) GetProjectDirectory() string {
 func (x *SearchServiceRecallRequest) GetFailedTool() *ToolCall {
 	if x != nil {
 		return x.FailedTool
+	}
+	return nil
+}
+
+func (x *SearchServiceRecallRequest) GetMinPositions() []string {
+	if x != nil {
+		return x.MinPositions
 	}
 	return nil
 }
@@ -1201,7 +1232,9 @@ type SearchServiceRecallResponse struct {
 	Language Language `protobuf:"varint,4,opt,name=language,proto3,enum=memsidecar.v1.Language" json:"language,omitempty"`
 	// Why there are no items: a reason of SearchServiceSearchResponse, or DISABLED, ALREADY_SHOWN, BUDGET; empty when
 	// there are items.
-	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// What the answer includes of the shared spaces that it is about: opaque texts for min_positions.
+	Positions     []string `protobuf:"bytes,6,rep,name=positions,proto3" json:"positions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1269,6 +1302,13 @@ func (x *SearchServiceRecallResponse) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *SearchServiceRecallResponse) GetPositions() []string {
+	if x != nil {
+		return x.Positions
+	}
+	return nil
 }
 
 // SearchServiceListRecallsRequest selects recalls.
@@ -1815,7 +1855,7 @@ var File_memsidecar_v1_search_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\n" +
-	"\"memsidecar/v1/search_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1bmemsidecar/v1/session.proto\"\x8e\x04\n" +
+	"\"memsidecar/v1/search_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1bmemsidecar/v1/session.proto\"\xb3\x04\n" +
 	"\x1aSearchServiceSearchRequest\x12\x16\n" +
 	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12\x14\n" +
@@ -1832,7 +1872,8 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\finclude_logs\x18\f \x01(\bR\vincludeLogs\x12!\n" +
 	"\fwait_indexed\x18\r \x01(\bR\vwaitIndexed\x12\x1d\n" +
 	"\n" +
-	"session_id\x18\x0e \x01(\tR\tsessionId\"\x88\x02\n" +
+	"session_id\x18\x0e \x01(\tR\tsessionId\x12#\n" +
+	"\rmin_positions\x18\x0f \x03(\tR\fminPositions\"\x88\x02\n" +
 	"\tSearchHit\x12-\n" +
 	"\x06memory\x18\x01 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\x12\x14\n" +
 	"\x05space\x18\x02 \x01(\tR\x05space\x12\x14\n" +
@@ -1849,7 +1890,7 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\adeleted\x18\x04 \x01(\bR\adeleted\":\n" +
 	"\x0eScoreComponent\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x01R\x05value\"\x8f\x02\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value\"\xad\x02\n" +
 	"\x1bSearchServiceSearchResponse\x12,\n" +
 	"\x04hits\x18\x01 \x03(\v2\x18.memsidecar.v1.SearchHitR\x04hits\x12\x1e\n" +
 	"\n" +
@@ -1859,7 +1900,8 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12!\n" +
 	"\fvectors_used\x18\x05 \x01(\bR\vvectorsUsed\x12&\n" +
 	"\x0flogs_start_date\x18\x06 \x01(\tR\rlogsStartDate\x12!\n" +
-	"\fomitted_hits\x18\a \x01(\x05R\vomittedHits\"\xdb\x01\n" +
+	"\fomitted_hits\x18\a \x01(\x05R\vomittedHits\x12\x1c\n" +
+	"\tpositions\x18\b \x03(\tR\tpositions\"\xdb\x01\n" +
 	"\x1bSearchServiceSimilarRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x10\n" +
 	"\x02id\x18\x02 \x01(\tH\x00R\x02id\x12\x1a\n" +
@@ -1870,7 +1912,7 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\x04like\"o\n" +
 	"\x1cSearchServiceSimilarResponse\x12,\n" +
 	"\x04hits\x18\x01 \x03(\v2\x18.memsidecar.v1.SearchHitR\x04hits\x12!\n" +
-	"\fomitted_hits\x18\x02 \x01(\x05R\vomittedHits\"\xe7\x02\n" +
+	"\fomitted_hits\x18\x02 \x01(\x05R\vomittedHits\"\x8c\x03\n" +
 	"\x1aSearchServiceRecallRequest\x12\x16\n" +
 	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x1d\n" +
@@ -1885,7 +1927,8 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\x11project_directory\x18\t \x01(\tR\x10projectDirectory\x128\n" +
 	"\vfailed_tool\x18\n" +
 	" \x01(\v2\x17.memsidecar.v1.ToolCallR\n" +
-	"failedTool\"\xbf\x02\n" +
+	"failedTool\x12#\n" +
+	"\rmin_positions\x18\v \x03(\tR\fminPositions\"\xbf\x02\n" +
 	"\x0eRecalledMemory\x12-\n" +
 	"\x06memory\x18\x01 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\x12\x14\n" +
 	"\x05space\x18\x02 \x01(\tR\x05space\x12\x14\n" +
@@ -1897,13 +1940,14 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\x06caveat\x18\b \x01(\tR\x06caveat\x12*\n" +
 	"\x11selected_by_model\x18\t \x01(\bR\x0fselectedByModel\x126\n" +
 	"\bstrength\x18\n" +
-	" \x01(\x0e2\x1a.memsidecar.v1.HitStrengthR\bstrength\"\xcd\x01\n" +
+	" \x01(\x0e2\x1a.memsidecar.v1.HitStrengthR\bstrength\"\xeb\x01\n" +
 	"\x1bSearchServiceRecallResponse\x123\n" +
 	"\x05items\x18\x01 \x03(\v2\x1d.memsidecar.v1.RecalledMemoryR\x05items\x12\x14\n" +
 	"\x05block\x18\x02 \x01(\tR\x05block\x12\x16\n" +
 	"\x06tokens\x18\x03 \x01(\x05R\x06tokens\x123\n" +
 	"\blanguage\x18\x04 \x01(\x0e2\x17.memsidecar.v1.LanguageR\blanguage\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\"\x99\x01\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x1c\n" +
+	"\tpositions\x18\x06 \x03(\tR\tpositions\"\x99\x01\n" +
 	"\x1fSearchServiceListRecallsRequest\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n" +

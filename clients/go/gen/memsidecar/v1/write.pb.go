@@ -237,7 +237,10 @@ type WriteResult struct {
 	// the response may hold nothing else.
 	Replayed bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
 	// One per item, in the order of the request.
-	Outcomes      []*Outcome `protobuf:"bytes,3,rep,name=outcomes,proto3" json:"outcomes,omitempty"`
+	Outcomes []*Outcome `protobuf:"bytes,3,rep,name=outcomes,proto3" json:"outcomes,omitempty"`
+	// Where the write, and what was there before, is in the log of its space, when that is shared: opaque texts for
+	// min_positions of a read at any machine that takes part. Empty for a space that is not shared, and for a purge.
+	Positions     []string `protobuf:"bytes,4,rep,name=positions,proto3" json:"positions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -293,6 +296,13 @@ func (x *WriteResult) GetOutcomes() []*Outcome {
 	return nil
 }
 
+func (x *WriteResult) GetPositions() []string {
+	if x != nil {
+		return x.Positions
+	}
+	return nil
+}
+
 var File_memsidecar_v1_write_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_write_proto_rawDesc = "" +
@@ -309,11 +319,12 @@ const file_memsidecar_v1_write_proto_rawDesc = "" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05start\x18\x03 \x01(\x05R\x05start\x12\x10\n" +
-	"\x03end\x18\x04 \x01(\x05R\x03end\"\x80\x01\n" +
+	"\x03end\x18\x04 \x01(\x05R\x03end\"\x9e\x01\n" +
 	"\vWriteResult\x12!\n" +
 	"\foperation_id\x18\x01 \x01(\tR\voperationId\x12\x1a\n" +
 	"\breplayed\x18\x02 \x01(\bR\breplayed\x122\n" +
-	"\boutcomes\x18\x03 \x03(\v2\x16.memsidecar.v1.OutcomeR\boutcomes*\x86\x01\n" +
+	"\boutcomes\x18\x03 \x03(\v2\x16.memsidecar.v1.OutcomeR\boutcomes\x12\x1c\n" +
+	"\tpositions\x18\x04 \x03(\tR\tpositions*\x86\x01\n" +
 	"\rOutcomeStatus\x12\x1e\n" +
 	"\x1aOUTCOME_STATUS_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16OUTCOME_STATUS_APPLIED\x10\x01\x12\x1c\n" +

@@ -340,6 +340,7 @@ class MemoryServiceGetRequest(google.protobuf.message.Message):
     IDS_FIELD_NUMBER: builtins.int
     PAGE_SIZE_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    MIN_POSITIONS_FIELD_NUMBER: builtins.int
     space: builtins.str
     """Default: the default space."""
     page_size: builtins.int
@@ -350,6 +351,13 @@ class MemoryServiceGetRequest(google.protobuf.message.Message):
     def ids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """1 to 1,000 ids."""
 
+    @property
+    def min_positions(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Positions in the logs of shared spaces that the answer must include, from earlier responses of any machine; at most
+        16. The daemon fetches what it lacks within the deadline, else the call is DEADLINE_EXCEEDED with
+        POSITION_NOT_REACHED. Where replies to writes wait for the shared log, the answer shows nothing that is not in it.
+        """
+
     def __init__(
         self,
         *,
@@ -357,8 +365,9 @@ class MemoryServiceGetRequest(google.protobuf.message.Message):
         ids: collections.abc.Iterable[builtins.str] | None = ...,
         page_size: builtins.int = ...,
         page_token: builtins.str = ...,
+        min_positions: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["ids", b"ids", "page_size", b"page_size", "page_token", b"page_token", "space", b"space"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["ids", b"ids", "min_positions", b"min_positions", "page_size", b"page_size", "page_token", b"page_token", "space", b"space"]) -> None: ...
 
 global___MemoryServiceGetRequest = MemoryServiceGetRequest
 
@@ -371,6 +380,7 @@ class MemoryServiceGetResponse(google.protobuf.message.Message):
     MEMORIES_FIELD_NUMBER: builtins.int
     MISSING_IDS_FIELD_NUMBER: builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    POSITIONS_FIELD_NUMBER: builtins.int
     next_page_token: builtins.str
     """Token of the next page; empty on the last one. There is a second page only when the memories exceed 3 MiB or
     page_size.
@@ -383,14 +393,19 @@ class MemoryServiceGetResponse(google.protobuf.message.Message):
     def missing_ids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Ids among those of this page that are not known."""
 
+    @property
+    def positions(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """What the answer includes of the shared spaces that it is about: opaque texts for min_positions."""
+
     def __init__(
         self,
         *,
         memories: collections.abc.Iterable[memsidecar.v1.memory_pb2.Memory] | None = ...,
         missing_ids: collections.abc.Iterable[builtins.str] | None = ...,
         next_page_token: builtins.str = ...,
+        positions: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["memories", b"memories", "missing_ids", b"missing_ids", "next_page_token", b"next_page_token"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["memories", b"memories", "missing_ids", b"missing_ids", "next_page_token", b"next_page_token", "positions", b"positions"]) -> None: ...
 
 global___MemoryServiceGetResponse = MemoryServiceGetResponse
 
@@ -407,6 +422,7 @@ class MemoryServiceListRequest(google.protobuf.message.Message):
     PAGE_SIZE_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
     SHORT_IDS_FIELD_NUMBER: builtins.int
+    MIN_POSITIONS_FIELD_NUMBER: builtins.int
     space: builtins.str
     """Default: the default space."""
     order: global___MemoryOrder.ValueType
@@ -427,6 +443,13 @@ class MemoryServiceListRequest(google.protobuf.message.Message):
         of an id begins, which stands behind its last dash. At most 1,000; empty means all.
         """
 
+    @property
+    def min_positions(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Positions in the logs of shared spaces that the answer must include, from earlier responses of any machine; at most
+        16. The daemon fetches what it lacks within the deadline, else the call is DEADLINE_EXCEEDED with
+        POSITION_NOT_REACHED. Where replies to writes wait for the shared log, the answer shows nothing that is not in it.
+        """
+
     def __init__(
         self,
         *,
@@ -437,9 +460,10 @@ class MemoryServiceListRequest(google.protobuf.message.Message):
         page_size: builtins.int = ...,
         page_token: builtins.str = ...,
         short_ids: collections.abc.Iterable[builtins.str] | None = ...,
+        min_positions: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["filter", b"filter"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["ascending", b"ascending", "filter", b"filter", "order", b"order", "page_size", b"page_size", "page_token", b"page_token", "short_ids", b"short_ids", "space", b"space"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["ascending", b"ascending", "filter", b"filter", "min_positions", b"min_positions", "order", b"order", "page_size", b"page_size", "page_token", b"page_token", "short_ids", b"short_ids", "space", b"space"]) -> None: ...
 
 global___MemoryServiceListRequest = MemoryServiceListRequest
 
@@ -452,6 +476,7 @@ class MemoryServiceListResponse(google.protobuf.message.Message):
     MEMORIES_FIELD_NUMBER: builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
     TOTAL_FIELD_NUMBER: builtins.int
+    POSITIONS_FIELD_NUMBER: builtins.int
     next_page_token: builtins.str
     """Token of the next page; empty on the last one. A memory that does not change between two pages is neither skipped
     nor repeated.
@@ -462,14 +487,19 @@ class MemoryServiceListResponse(google.protobuf.message.Message):
     def memories(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[memsidecar.v1.memory_pb2.Memory]:
         """At most page_size memories."""
 
+    @property
+    def positions(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """What the answer includes of the shared spaces that it is about: opaque texts for min_positions."""
+
     def __init__(
         self,
         *,
         memories: collections.abc.Iterable[memsidecar.v1.memory_pb2.Memory] | None = ...,
         next_page_token: builtins.str = ...,
         total: builtins.int = ...,
+        positions: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["memories", b"memories", "next_page_token", b"next_page_token", "total", b"total"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["memories", b"memories", "next_page_token", b"next_page_token", "positions", b"positions", "total", b"total"]) -> None: ...
 
 global___MemoryServiceListResponse = MemoryServiceListResponse
 

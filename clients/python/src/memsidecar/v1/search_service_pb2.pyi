@@ -177,6 +177,7 @@ class SearchServiceSearchRequest(google.protobuf.message.Message):
     INCLUDE_LOGS_FIELD_NUMBER: builtins.int
     WAIT_INDEXED_FIELD_NUMBER: builtins.int
     SESSION_ID_FIELD_NUMBER: builtins.int
+    MIN_POSITIONS_FIELD_NUMBER: builtins.int
     query: builtins.str
     """The query; at most 8,000 characters."""
     limit: builtins.int
@@ -220,6 +221,13 @@ class SearchServiceSearchRequest(google.protobuf.message.Message):
         creation that lies ahead counts as one of today.
         """
 
+    @property
+    def min_positions(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Positions in the logs of shared spaces that the answer must include, from earlier responses of any machine; at most
+        16. The daemon fetches what it lacks within the deadline, else the call is DEADLINE_EXCEEDED with
+        POSITION_NOT_REACHED. Where replies to writes wait for the shared log, the answer shows nothing that is not in it.
+        """
+
     def __init__(
         self,
         *,
@@ -237,9 +245,10 @@ class SearchServiceSearchRequest(google.protobuf.message.Message):
         include_logs: builtins.bool = ...,
         wait_indexed: builtins.bool = ...,
         session_id: builtins.str = ...,
+        min_positions: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["as_of", b"as_of", "filter", b"filter"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["arm", b"arm", "as_of", b"as_of", "explain", b"explain", "filter", b"filter", "ignore_access_age", b"ignore_access_age", "include_logs", b"include_logs", "limit", b"limit", "min_score", b"min_score", "no_touch", b"no_touch", "profile", b"profile", "query", b"query", "session_id", b"session_id", "spaces", b"spaces", "wait_indexed", b"wait_indexed"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["arm", b"arm", "as_of", b"as_of", "explain", b"explain", "filter", b"filter", "ignore_access_age", b"ignore_access_age", "include_logs", b"include_logs", "limit", b"limit", "min_positions", b"min_positions", "min_score", b"min_score", "no_touch", b"no_touch", "profile", b"profile", "query", b"query", "session_id", b"session_id", "spaces", b"spaces", "wait_indexed", b"wait_indexed"]) -> None: ...
 
 global___SearchServiceSearchRequest = SearchServiceSearchRequest
 
@@ -356,6 +365,7 @@ class SearchServiceSearchResponse(google.protobuf.message.Message):
     VECTORS_USED_FIELD_NUMBER: builtins.int
     LOGS_START_DATE_FIELD_NUMBER: builtins.int
     OMITTED_HITS_FIELD_NUMBER: builtins.int
+    POSITIONS_FIELD_NUMBER: builtins.int
     candidates: builtins.int
     """Number of memories that share a word with the query, before any filter."""
     abstained: builtins.bool
@@ -376,6 +386,10 @@ class SearchServiceSearchResponse(google.protobuf.message.Message):
     def hits(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___SearchHit]:
         """Best first; at most limit."""
 
+    @property
+    def positions(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """What the answer includes of the shared spaces that it is about: opaque texts for min_positions."""
+
     def __init__(
         self,
         *,
@@ -386,8 +400,9 @@ class SearchServiceSearchResponse(google.protobuf.message.Message):
         vectors_used: builtins.bool = ...,
         logs_start_date: builtins.str = ...,
         omitted_hits: builtins.int = ...,
+        positions: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["abstained", b"abstained", "candidates", b"candidates", "hits", b"hits", "logs_start_date", b"logs_start_date", "omitted_hits", b"omitted_hits", "reason", b"reason", "vectors_used", b"vectors_used"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["abstained", b"abstained", "candidates", b"candidates", "hits", b"hits", "logs_start_date", b"logs_start_date", "omitted_hits", b"omitted_hits", "positions", b"positions", "reason", b"reason", "vectors_used", b"vectors_used"]) -> None: ...
 
 global___SearchServiceSearchResponse = SearchServiceSearchResponse
 
@@ -475,6 +490,7 @@ class SearchServiceRecallRequest(google.protobuf.message.Message):
     FILES_READ_FIELD_NUMBER: builtins.int
     PROJECT_DIRECTORY_FIELD_NUMBER: builtins.int
     FAILED_TOOL_FIELD_NUMBER: builtins.int
+    MIN_POSITIONS_FIELD_NUMBER: builtins.int
     text: builtins.str
     """The prompt; at most 1 MiB. Of a long prompt the beginning and the end are used."""
     session_id: builtins.str
@@ -513,6 +529,13 @@ class SearchServiceRecallRequest(google.protobuf.message.Message):
         in use. Its error, or else its result, is at most 1 MiB; its arguments are not used.
         """
 
+    @property
+    def min_positions(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Positions in the logs of shared spaces that the answer must include, from earlier responses of any machine; at most
+        16. The daemon fetches what it lacks within the deadline, else the call is DEADLINE_EXCEEDED with
+        POSITION_NOT_REACHED. Where replies to writes wait for the shared log, the answer shows nothing that is not in it.
+        """
+
     def __init__(
         self,
         *,
@@ -526,9 +549,10 @@ class SearchServiceRecallRequest(google.protobuf.message.Message):
         files_read: collections.abc.Iterable[builtins.str] | None = ...,
         project_directory: builtins.str = ...,
         failed_tool: memsidecar.v1.session_pb2.ToolCall | None = ...,
+        min_positions: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["failed_tool", b"failed_tool"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["explicit", b"explicit", "failed_tool", b"failed_tool", "files_read", b"files_read", "limit", b"limit", "project_directory", b"project_directory", "session_id", b"session_id", "spaces", b"spaces", "text", b"text", "token_budget", b"token_budget", "working_tools", b"working_tools"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["explicit", b"explicit", "failed_tool", b"failed_tool", "files_read", b"files_read", "limit", b"limit", "min_positions", b"min_positions", "project_directory", b"project_directory", "session_id", b"session_id", "spaces", b"spaces", "text", b"text", "token_budget", b"token_budget", "working_tools", b"working_tools"]) -> None: ...
 
 global___SearchServiceRecallRequest = SearchServiceRecallRequest
 
@@ -600,6 +624,7 @@ class SearchServiceRecallResponse(google.protobuf.message.Message):
     TOKENS_FIELD_NUMBER: builtins.int
     LANGUAGE_FIELD_NUMBER: builtins.int
     REASON_FIELD_NUMBER: builtins.int
+    POSITIONS_FIELD_NUMBER: builtins.int
     block: builtins.str
     """Text to put beside the prompt, fenced as data; empty when there are no items. After a compaction of the session's
     context it also holds the summary of the working memory, in a fence of its own. The recording of a session drops
@@ -617,6 +642,10 @@ class SearchServiceRecallResponse(google.protobuf.message.Message):
     def items(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___RecalledMemory]:
         """Best first, then rules about tools; often none."""
 
+    @property
+    def positions(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """What the answer includes of the shared spaces that it is about: opaque texts for min_positions."""
+
     def __init__(
         self,
         *,
@@ -625,8 +654,9 @@ class SearchServiceRecallResponse(google.protobuf.message.Message):
         tokens: builtins.int = ...,
         language: global___Language.ValueType = ...,
         reason: builtins.str = ...,
+        positions: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["block", b"block", "items", b"items", "language", b"language", "reason", b"reason", "tokens", b"tokens"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["block", b"block", "items", b"items", "language", b"language", "positions", b"positions", "reason", b"reason", "tokens", b"tokens"]) -> None: ...
 
 global___SearchServiceRecallResponse = SearchServiceRecallResponse
 

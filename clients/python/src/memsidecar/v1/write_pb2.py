@@ -24,19 +24,19 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19memsidecar/v1/write.proto\x12\rmemsidecar.v1\"\x81\x01\n\x07Outcome\x12\n\n\x02id\x18\x01 \x01(\t\x12,\n\x06status\x18\x02 \x01(\x0e\x32\x1c.memsidecar.v1.OutcomeStatus\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12,\n\nredactions\x18\x04 \x03(\x0b\x32\x18.memsidecar.v1.Redaction\"D\n\tRedaction\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\r\n\x05start\x18\x03 \x01(\x05\x12\x0b\n\x03\x65nd\x18\x04 \x01(\x05\"_\n\x0bWriteResult\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x12(\n\x08outcomes\x18\x03 \x03(\x0b\x32\x16.memsidecar.v1.Outcome*\x86\x01\n\rOutcomeStatus\x12\x1e\n\x1aOUTCOME_STATUS_UNSPECIFIED\x10\x00\x12\x1a\n\x16OUTCOME_STATUS_APPLIED\x10\x01\x12\x1c\n\x18OUTCOME_STATUS_DUPLICATE\x10\x02\x12\x1b\n\x17OUTCOME_STATUS_REJECTED\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19memsidecar/v1/write.proto\x12\rmemsidecar.v1\"\x81\x01\n\x07Outcome\x12\n\n\x02id\x18\x01 \x01(\t\x12,\n\x06status\x18\x02 \x01(\x0e\x32\x1c.memsidecar.v1.OutcomeStatus\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12,\n\nredactions\x18\x04 \x03(\x0b\x32\x18.memsidecar.v1.Redaction\"D\n\tRedaction\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\r\n\x05start\x18\x03 \x01(\x05\x12\x0b\n\x03\x65nd\x18\x04 \x01(\x05\"r\n\x0bWriteResult\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x12(\n\x08outcomes\x18\x03 \x03(\x0b\x32\x16.memsidecar.v1.Outcome\x12\x11\n\tpositions\x18\x04 \x03(\t*\x86\x01\n\rOutcomeStatus\x12\x1e\n\x1aOUTCOME_STATUS_UNSPECIFIED\x10\x00\x12\x1a\n\x16OUTCOME_STATUS_APPLIED\x10\x01\x12\x1c\n\x18OUTCOME_STATUS_DUPLICATE\x10\x02\x12\x1b\n\x17OUTCOME_STATUS_REJECTED\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'memsidecar.v1.write_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_OUTCOMESTATUS']._serialized_start=344
-  _globals['_OUTCOMESTATUS']._serialized_end=478
+  _globals['_OUTCOMESTATUS']._serialized_start=363
+  _globals['_OUTCOMESTATUS']._serialized_end=497
   _globals['_OUTCOME']._serialized_start=45
   _globals['_OUTCOME']._serialized_end=174
   _globals['_REDACTION']._serialized_start=176
   _globals['_REDACTION']._serialized_end=244
   _globals['_WRITERESULT']._serialized_start=246
-  _globals['_WRITERESULT']._serialized_end=341
+  _globals['_WRITERESULT']._serialized_end=360
 # @@protoc_insertion_point(module_scope)

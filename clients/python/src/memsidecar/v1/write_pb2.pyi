@@ -124,6 +124,7 @@ class WriteResult(google.protobuf.message.Message):
     OPERATION_ID_FIELD_NUMBER: builtins.int
     REPLAYED_FIELD_NUMBER: builtins.int
     OUTCOMES_FIELD_NUMBER: builtins.int
+    POSITIONS_FIELD_NUMBER: builtins.int
     operation_id: builtins.str
     """Operation that the write made, for OperationService; empty when nothing changed. A call that makes several
     operations gives the last one here, and each one beside the item that it wrote.
@@ -136,13 +137,20 @@ class WriteResult(google.protobuf.message.Message):
     def outcomes(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Outcome]:
         """One per item, in the order of the request."""
 
+    @property
+    def positions(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Where the write, and what was there before, is in the log of its space, when that is shared: opaque texts for
+        min_positions of a read at any machine that takes part. Empty for a space that is not shared, and for a purge.
+        """
+
     def __init__(
         self,
         *,
         operation_id: builtins.str = ...,
         replayed: builtins.bool = ...,
         outcomes: collections.abc.Iterable[global___Outcome] | None = ...,
+        positions: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["operation_id", b"operation_id", "outcomes", b"outcomes", "replayed", b"replayed"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["operation_id", b"operation_id", "outcomes", b"outcomes", "positions", b"positions", "replayed", b"replayed"]) -> None: ...
 
 global___WriteResult = WriteResult

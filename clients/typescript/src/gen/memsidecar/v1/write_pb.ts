@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file memsidecar/v1/write.proto.
  */
 export const file_memsidecar_v1_write: GenFile = /*@__PURE__*/
-  fileDesc("ChltZW1zaWRlY2FyL3YxL3dyaXRlLnByb3RvEg1tZW1zaWRlY2FyLnYxIoEBCgdPdXRjb21lEgoKAmlkGAEgASgJEiwKBnN0YXR1cxgCIAEoDjIcLm1lbXNpZGVjYXIudjEuT3V0Y29tZVN0YXR1cxIOCgZyZWFzb24YAyABKAkSLAoKcmVkYWN0aW9ucxgEIAMoCzIYLm1lbXNpZGVjYXIudjEuUmVkYWN0aW9uIkQKCVJlZGFjdGlvbhINCgVmaWVsZBgBIAEoCRIMCgRraW5kGAIgASgJEg0KBXN0YXJ0GAMgASgFEgsKA2VuZBgEIAEoBSJfCgtXcml0ZVJlc3VsdBIUCgxvcGVyYXRpb25faWQYASABKAkSEAoIcmVwbGF5ZWQYAiABKAgSKAoIb3V0Y29tZXMYAyADKAsyFi5tZW1zaWRlY2FyLnYxLk91dGNvbWUqhgEKDU91dGNvbWVTdGF0dXMSHgoaT1VUQ09NRV9TVEFUVVNfVU5TUEVDSUZJRUQQABIaChZPVVRDT01FX1NUQVRVU19BUFBMSUVEEAESHAoYT1VUQ09NRV9TVEFUVVNfRFVQTElDQVRFEAISGwoXT1VUQ09NRV9TVEFUVVNfUkVKRUNURUQQA2IGcHJvdG8z");
+  fileDesc("ChltZW1zaWRlY2FyL3YxL3dyaXRlLnByb3RvEg1tZW1zaWRlY2FyLnYxIoEBCgdPdXRjb21lEgoKAmlkGAEgASgJEiwKBnN0YXR1cxgCIAEoDjIcLm1lbXNpZGVjYXIudjEuT3V0Y29tZVN0YXR1cxIOCgZyZWFzb24YAyABKAkSLAoKcmVkYWN0aW9ucxgEIAMoCzIYLm1lbXNpZGVjYXIudjEuUmVkYWN0aW9uIkQKCVJlZGFjdGlvbhINCgVmaWVsZBgBIAEoCRIMCgRraW5kGAIgASgJEg0KBXN0YXJ0GAMgASgFEgsKA2VuZBgEIAEoBSJyCgtXcml0ZVJlc3VsdBIUCgxvcGVyYXRpb25faWQYASABKAkSEAoIcmVwbGF5ZWQYAiABKAgSKAoIb3V0Y29tZXMYAyADKAsyFi5tZW1zaWRlY2FyLnYxLk91dGNvbWUSEQoJcG9zaXRpb25zGAQgAygJKoYBCg1PdXRjb21lU3RhdHVzEh4KGk9VVENPTUVfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGgoWT1VUQ09NRV9TVEFUVVNfQVBQTElFRBABEhwKGE9VVENPTUVfU1RBVFVTX0RVUExJQ0FURRACEhsKF09VVENPTUVfU1RBVFVTX1JFSkVDVEVEEANiBnByb3RvMw");
 
 /**
  * Outcome is the result of writing one item.
@@ -127,6 +127,14 @@ export type WriteResult = Message<"memsidecar.v1.WriteResult"> & {
    * @generated from field: repeated memsidecar.v1.Outcome outcomes = 3;
    */
   outcomes: Outcome[];
+
+  /**
+   * Where the write, and what was there before, is in the log of its space, when that is shared: opaque texts for
+   * min_positions of a read at any machine that takes part. Empty for a space that is not shared, and for a purge.
+   *
+   * @generated from field: repeated string positions = 4;
+   */
+  positions: string[];
 };
 
 /**
