@@ -102,6 +102,14 @@ func (b *bench) searches(ctx context.Context, d, e *process.Server, size int, _ 
 			r.limit(r.P99, 5000, "p99 ≤ 5 ms")
 		}
 	}
+	rss, err := status(d.PID(), "VmRSS")
+	if err != nil {
+		return err
+	}
+	r := b.report.value("resident after searches", size, rss, "MB")
+	if size == 10_000 && !b.words {
+		r.limit(rss, 150, "≤ 150 MB")
+	}
 	return nil
 }
 

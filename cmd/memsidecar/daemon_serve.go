@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,11 @@ import (
 	"github.com/memsidecar/memsidecar/internal/daemon"
 	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/listener"
 )
+
+// garbagePercent is the garbage that the heap may hold, in percent of what is used. The daemon runs all day beside other
+// programs, so half of Go's default: with both models and 10,000 memories that is 17 MB less, for a collection of 5 ms
+// each 60 searches instead of each 120. The variable GOGC sets another share.
+const garbagePercent = 50
 
 // serveCommand is "daemon serve": the daemon itself.
 func (a *app) serveCommand() *cobra.Command {
@@ -52,6 +58,9 @@ ends it at once, without losing acknowledged data.`,
 			machine, err := a.machine(cfg)
 			if err != nil {
 				return err
+			}
+			if a.env("GOGC") == "" {
+				debug.SetGCPercent(garbagePercent)
 			}
 			return daemon.Run(cmd.Context(), cfg, daemon.Options{
 				Command:  commands.run,

@@ -33,7 +33,7 @@ const (
 	// QueryTimeout bounds EmbedQuery of a server: the caller waits for the answer.
 	QueryTimeout = 250 * time.Millisecond
 	// CachedQueries is the number of queries whose vectors a model caches.
-	CachedQueries = 512
+	CachedQueries = 128
 
 	maxAttempts  = 3                // requests of one EmbedDocuments
 	firstBackoff = time.Second / 2  // before the second attempt; doubled before the third

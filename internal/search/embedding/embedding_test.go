@@ -304,15 +304,16 @@ func TestQueriesAreKept(t *testing.T) {
 	}
 	ask("first", 1)
 	ask("first", 1)
-	for i := range 511 {
+	const kept = embedding.CachedQueries
+	for i := range kept - 1 {
 		ask(fmt.Sprint(i), i+2)
 	}
-	ask("first", 512) // used: not the oldest
-	ask("another", 513)
-	ask("first", 513)
-	ask("0", 514) // the oldest went
+	ask("first", kept) // used: not the oldest
+	ask("another", kept+1)
+	ask("first", kept+1)
+	ask("0", kept+2) // the oldest went
 	c.ClearCache()
-	ask("first", 515)
+	ask("first", kept+3)
 }
 
 func TestIdentity(t *testing.T) {

@@ -42,7 +42,10 @@ type Encoder struct {
 	result  *model
 	failure error
 
-	scratchPool chan *scratch // free ones; nil for one that was never used
+	slots chan struct{} // one for each batch at the same time
+	mu    sync.Mutex
+	// free are the buffers that nobody uses, those used last at the end: without concurrent batches one set is enough.
+	free []*scratch // guarded by mu
 	// semaphore of EmbedDocuments: what is stored takes one processor and leaves the others to queries
 	background chan struct{}
 
@@ -60,15 +63,11 @@ var _ embedding.Model = (*Encoder)(nil)
 
 // newEncoder returns an encoder that reads its model when it first embeds: most processes, such as clients, never do.
 func newEncoder(name, identity string, read func() (*model, error)) *Encoder {
-	e := &Encoder{
+	return &Encoder{
 		name: name, identity: identity, read: read, loaded: make(chan struct{}),
-		scratchPool: make(chan *scratch, min(maxConcurrent, runtime.GOMAXPROCS(0))), background: make(chan struct{}, 1),
+		slots: make(chan struct{}, min(maxConcurrent, runtime.GOMAXPROCS(0))), background: make(chan struct{}, 1),
 		queryTimeout: queryTimeout, cache: vector.NewCache[embedding.Query](embedding.CachedQueries),
 	}
-	for range cap(e.scratchPool) {
-		e.scratchPool <- nil
-	}
-	return e
 }
 
 // Name is "minilm" or "e5".
@@ -131,15 +130,31 @@ func (e *Encoder) encode(ctx context.Context, m *model, texts [][]int32, emit fu
 // encodeBatch passes one batch through the model, with scratch buffers of its own.
 func (e *Encoder) encodeBatch(ctx context.Context, m *model, texts [][]int32,
 	emit func(text int, rows []float32)) error {
-	var s *scratch
 	select {
-	case s = <-e.scratchPool:
+	case e.slots <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if s == nil {
-		s = &scratch{}
-	}
-	defer func() { e.scratchPool <- s }()
+	defer func() { <-e.slots }()
+	s := e.takeScratch()
+	defer e.returnScratch(s)
 	return m.forward(ctx, s, texts, emit)
+}
+
+// takeScratch returns the buffers that were used last, or new ones.
+func (e *Encoder) takeScratch() *scratch {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.free) == 0 {
+		return &scratch{}
+	}
+	s := e.free[len(e.free)-1]
+	e.free = e.free[:len(e.free)-1]
+	return s
+}
+
+func (e *Encoder) returnScratch(s *scratch) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.free = append(e.free, s)
 }
