@@ -175,7 +175,7 @@ func mirrorKept(t *testing.T, address string) {
 	must(t, a.store.FlushAccesses(t.Context()))
 	settled(t, a, b)
 	within(t, 10*time.Second, func() string {
-		if got := query(t, address, "SELECT content FROM memsidecar.memories WHERE id = 'nul'"); !strings.Contains(got, "it's \\") {
+		if got := query(t, address, "SELECT coalesce(max(content), '') FROM memsidecar.memories WHERE id = 'nul'"); !strings.Contains(got, "it's \\") {
 			return "no memory with a nul: " + got
 		}
 		return ""
