@@ -51,6 +51,9 @@ func TestHookProgramsAgree(t *testing.T) {
 						}
 						answer := h.call(t, b.Kind, "one", nil)
 						answers[slim] = append(answers[slim], string(b.Kind)+" "+changing.ReplaceAllString(answer, "…"))
+						if b.Kind == hook.SessionEnd {
+							p.await(t, "reflected", "session", "get", "one") // what was learnt is in the next answers
+						}
 					}
 				}
 				records[slim] = p.recorded(t, "one")
