@@ -2,11 +2,8 @@ package share
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -76,9 +73,9 @@ func (s *Service) CanMirror(ctx context.Context, address string) error {
 	return nil
 }
 
-// KeepMirror has this machine keep the mirror of a shared space, or not any longer; then what is mirrored stays as it is
-// until another machine goes on. With anew it is emptied first, also one that another version of the program made. Durable on return; the rows come after that. Errors:
-// *memory.NotFoundError, *DatabaseError.
+// KeepMirror has this machine keep the mirror of a shared space, or not any longer; then what is mirrored stays as it
+// is until another machine goes on. With anew it is emptied first, also one that another version of the program made.
+// Durable on return; the rows come after that. Errors: *memory.NotFoundError, *DatabaseError.
 func (s *Service) KeepMirror(ctx context.Context, name string, keep, anew bool) error {
 	s.setup.Lock()
 	defer s.setup.Unlock()
@@ -142,8 +139,6 @@ type mirroring struct {
 
 	mu     sync.Mutex
 	spaces map[*space]int64 // by number in the database; guarded by mu
-	idle   []*mirror.Mirror // connections for searches; guarded by mu
-	ended  bool             // guarded by mu
 }
 
 // attachMirror has the mirror of a space kept, when it is to be. The caller holds mu.
@@ -217,7 +212,7 @@ func (m *mirroring) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		worked, err := m.session(ctx)
 		if ctx.Err() != nil {
-			break
+			return
 		}
 		if worked {
 			pause = firstPause
@@ -226,13 +221,6 @@ func (m *mirroring) run(ctx context.Context) {
 		sleep(ctx, pause/2+rand.N(pause))
 		pause = min(2*pause, lastPause*m.service.cfg.Poll)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.ended = true
-	for _, c := range m.idle {
-		_ = c.Close()
-	}
-	m.idle = nil
 }
 
 // session follows the logs over one connection until it fails. worked says that a space was mirrored.
@@ -355,81 +343,4 @@ func (sp *space) mirrorFailed(err error) {
 		shown.Error = describe(err)
 		sp.shown.Mirror = &shown
 	}
-}
-
-// ReadMirror has fn look at the mirror of a space. A shared space goes by its name here, any other by its name in a
-// database with a mirror that this machine keeps. Error: *DatabaseError, with what to do.
-func (s *Service) ReadMirror(ctx context.Context, name string, fn func(*mirror.View) error) error {
-	candidates, remote, err := s.mirrorsOf(name)
-	if err != nil {
-		return &DatabaseError{err}
-	}
-	for _, m := range candidates {
-		err = m.read(ctx, remote, fn)
-		if !errors.Is(err, mirror.ErrNoMirror) {
-			break
-		}
-	}
-	if err == nil {
-		return nil
-	}
-	if errors.Is(err, mirror.ErrNoMirror) {
-		err = fmt.Errorf("space %q: %w; a machine that takes part makes one by `memsidecar share vectors %s`", name, err, name)
-	}
-	return &DatabaseError{err}
-}
-
-// mirrorsOf returns where the mirror of a space may be, and its name there.
-func (s *Service) mirrorsOf(name string) (all []*mirroring, remote string, err error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if sp := s.spaces[name]; sp != nil {
-		m := s.mirrors[sp.state.URL]
-		if m == nil {
-			return nil, "", fmt.Errorf("space %q: this machine keeps no mirror of it; `memsidecar share vectors %s` begins: %w",
-				name, name, errNotKept)
-		}
-		return []*mirroring{m}, sp.state.Remote.Name, nil
-	}
-	for _, address := range slices.Sorted(maps.Keys(s.mirrors)) {
-		all = append(all, s.mirrors[address])
-	}
-	if len(all) == 0 {
-		return nil, "", fmt.Errorf("space %q is not shared here, and this machine keeps no mirror: %w", name, errNotKept)
-	}
-	return all, name, nil
-}
-
-// errNotKept means that there is no mirror to search.
-var errNotKept = errors.New("a search of the mirror needs one")
-
-// maxIdle is how many connections wait for the next search.
-const maxIdle = 2
-
-// read has fn look at a mirror, over a connection that no other search uses.
-func (m *mirroring) read(ctx context.Context, remote string, fn func(*mirror.View) error) error {
-	m.mu.Lock()
-	var conn *mirror.Mirror
-	if n := len(m.idle); n > 0 {
-		conn, m.idle = m.idle[n-1], m.idle[:n-1]
-	}
-	m.mu.Unlock()
-	if conn != nil && conn.Closed() {
-		conn = nil
-	}
-	if conn == nil {
-		var err error
-		if conn, err = mirror.Connect(ctx, m.address, m.service.format()); err != nil {
-			return err
-		}
-	}
-	err := conn.Read(ctx, remote, fn)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.ended || len(m.idle) == maxIdle || conn.Closed() || err != nil {
-		_ = conn.Close()
-		return err
-	}
-	m.idle = append(m.idle, conn)
-	return nil
 }

@@ -154,7 +154,7 @@ func TestMirror(t *testing.T) {
 	}{
 		{"kept", mirrorKept}, {"two machines", mirrorOfTwo}, {"purge", mirrorPurged}, {"purge waits", purgeWaits}, {"dropped", mirrorDropped},
 
-		{"other version", mirrorOfOther}, {"restart", mirrorRestarted}, {"view", mirrorViewed},
+		{"other version", mirrorOfOther}, {"restart", mirrorRestarted},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.run(t, pg.Database(t, fmt.Sprintf("m%d", i))) })
 	}
@@ -337,61 +337,6 @@ func mirrorRestarted(t *testing.T, address string) {
 	a = start(t, a.fs)
 	settled(t, a, b)
 	mirrored(t, address, a)
-}
-
-// mirrorViewed reads a mirror as a search does.
-func mirrorViewed(t *testing.T, address string) {
-	a, b := pair(t, address)
-	a.add("m2", "a fact about tea")
-	a.add("m3", "a fact about coffee")
-	a.change("m3", func(m *memory.Memory) { m.Tags = []string{"drink"} })
-	settled(t, a, b)
-	a.keep()
-	mirrored(t, address, a)
-	find := func(q mirror.Query) (ids []string) {
-		t.Helper()
-		must(t, a.share.ReadMirror(t.Context(), "team", func(v *mirror.View) error {
-			holding, err := v.Holding(t.Context(), []string{"fact", "tea", "absent", "it's"})
-			if err != nil || fmt.Sprint(holding) != "map[fact:2 tea:1]" || v.Active != 3 || v.Pending != 0 {
-				t.Errorf("holding %v, %+v, %v", holding, v.State, err)
-			}
-			q.AsOf, q.Limit = time.Now().Add(time.Hour), 2
-			found, err := v.Find(t.Context(), &q)
-			for _, f := range found {
-				ids = append(ids, f.Memory.ID)
-				if len(f.Codes["e5"]) != mirror.Dim || len(f.Tokens["minilm"]) == 0 {
-					t.Errorf("vectors of %s: %d codes, %d bytes", f.Memory.ID, len(f.Codes["e5"]), len(f.Tokens["minilm"]))
-				}
-			}
-			return err
-		}))
-		return ids
-	}
-	near := words.Describe(&memory.Memory{Content: "a fact about coffee"}).Key
-	for _, tt := range []struct {
-		name string
-		q    mirror.Query
-		want string
-	}{
-		{"words", mirror.Query{Weights: map[string]float64{"tea": 1}}, "[m2]"},
-		{"heavier words", mirror.Query{Weights: map[string]float64{"tea": 1, "fact": .5, "port": .1}}, "[m2 m3]"},
-		{"vectors", mirror.Query{Codes: map[string][]byte{"e5": bytes.Repeat(near, mirror.Dim/len(near))}}, "m3"},
-		{"ids", mirror.Query{IDs: []string{"m1", "unknown"}}, "[m1]"},
-		{"filter", mirror.Query{Weights: map[string]float64{"fact": 1}, Filter: memory.Filter{Tags: []string{"drink"}}}, "[m3]"},
-		{"statuses", mirror.Query{Weights: map[string]float64{"fact": 1}, Filter: memory.Filter{Statuses: []memory.Status{memory.Retired}}}, "[]"},
-	} {
-		if got := fmt.Sprint(find(tt.q)); !strings.Contains(got, tt.want) {
-			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
-		}
-	}
-	err := b.share.ReadMirror(t.Context(), "team", func(*mirror.View) error { return nil })
-	if !errors.Is(err, memory.ErrDatabase) || !strings.Contains(err.Error(), "memsidecar share vectors team") {
-		t.Errorf("a search without a mirror: %v", err)
-	}
-	err = a.share.ReadMirror(t.Context(), "nowhere", func(*mirror.View) error { return nil })
-	if !errors.Is(err, mirror.ErrNoMirror) {
-		t.Errorf("a search of a space that is nowhere: %v", err)
-	}
 }
 
 // mirrorKilled kills the server while it is mirrored.

@@ -75,9 +75,10 @@ func checkMakers(ctx context.Context, conn querier, f *Format) error {
 	return err
 }
 
-// Follow mirrors the rows of the log behind those that are mirrored, up to one that the caller has checked, and at first
-// the newest snapshot. It returns when nothing is left, or when another machine is at it. All that one transaction
-// mirrors moves the position with it, so nothing is mirrored half or twice. Errors: ErrNoMirror, pglog.ErrDamaged.
+// Follow mirrors the rows of the log behind those that are mirrored, up to one that the caller has checked, and at
+// first the newest snapshot. It returns when nothing is left, or when another machine is at it. All that one
+// transaction mirrors moves the position with it, so nothing is mirrored half or twice. Errors: ErrNoMirror,
+// pglog.ErrDamaged.
 func (m *Mirror) Follow(ctx context.Context, space, upTo int64) error {
 	for {
 		more, err := m.step(ctx, space, upTo)

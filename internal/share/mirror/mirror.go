@@ -2,9 +2,9 @@
 // SQL and for searches of more than one machine holds. The extension vector (pgvector) is needed.
 //
 // The mirror is derived from the log and may be dropped at any time. Each row of the log is mirrored once, whoever does
-// it: the position of a space moves in the transaction that mirrors its rows, and one machine at a time does so. Vectors
-// come later, when a machine has made them; the column pending says which are missing. What a purge erases from the log
-// it erases here in the same transaction, see Eraser.Erase.
+// it: the position of a space moves in the transaction that mirrors its rows, and one machine at a time does so.
+// Vectors come later, when a machine has made them; the column pending says which are missing. What a purge erases from
+// the log it erases here in the same transaction, see Eraser.Erase.
 package mirror
 
 import (
@@ -89,9 +89,6 @@ func (m *Mirror) Close() error {
 	return m.conn.Close(ctx)
 }
 
-// Closed reports whether the connection has failed.
-func (m *Mirror) Closed() bool { return m.conn.IsClosed() }
-
 // IsDropped reports whether an error says that a table of the mirror is missing, or a space in it.
 func IsDropped(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
@@ -116,11 +113,6 @@ func Advice(err error) string {
 			"prints, and grant them"
 	}
 	return pglog.Advice(err)
-}
-
-// quoted is a term as a query of full text.
-func quoted(term string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(term) + "'"
 }
 
 // maxTerm is the longest term in bytes that a tsvector takes.

@@ -152,8 +152,8 @@ func (m *Mirror) CheckExtension(ctx context.Context) error {
 	return wrap(err, "create the mirror")
 }
 
-// Begin has a space mirrored from now on; Follow does the rest. What is mirrored already stays. Errors: those of Migrate,
-// pglog.ErrNoSpace, ErrOtherMaker.
+// Begin has a space mirrored from now on; Follow does the rest. What is mirrored already stays. Errors: those of
+// Migrate, pglog.ErrNoSpace, ErrOtherMaker.
 func (m *Mirror) Begin(ctx context.Context, space int64) error {
 	if err := m.Migrate(ctx); err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -51,7 +50,7 @@ func (m *Mirror) PutVectors(ctx context.Context, space int64, made []Made) (chan
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err = pgx.BeginFunc(ctx, m.conn, func(tx pgx.Tx) error {
-		// Whoever mirrors or purges goes first; both change the same rows.
+		// A step that mirrors or purges goes first: both change the same rows.
 		if _, err := tx.Exec(ctx, "SELECT FROM memsidecar.mirror WHERE space = $1 FOR UPDATE", space); err != nil {
 			return err
 		}
@@ -120,17 +119,4 @@ func literal(codes []byte) string {
 	}
 	b[0] = '['
 	return string(append(b, ']'))
-}
-
-// codesOf is the opposite of literal. Error: when somebody put in a vector that is none of ours.
-func codesOf(s string) ([]byte, error) {
-	out := make([]byte, 0, Dim)
-	for field := range strings.SplitSeq(strings.Trim(s, "[]"), ",") {
-		n, err := strconv.ParseInt(field, 10, 8)
-		if err != nil {
-			return nil, fmt.Errorf("a vector in the mirror: %w", err)
-		}
-		out = append(out, byte(n))
-	}
-	return out, nil
 }
