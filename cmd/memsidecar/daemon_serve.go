@@ -13,9 +13,9 @@ import (
 	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/listener"
 )
 
-// garbagePercent is the garbage that the heap may hold, in percent of what is used. The daemon runs all day beside other
-// programs, so half of Go's default: with both models and 10,000 memories that is 17 MB less, for a collection of 5 ms
-// each 60 searches instead of each 120. The variable GOGC sets another share.
+// garbagePercent is the garbage that the heap may hold, in percent of what is used. The daemon runs all day beside
+// other programs, so half of Go's default: collections cost more processor time and the process holds less memory
+// (docs/performance.md). The variable GOGC sets another share.
 const garbagePercent = 50
 
 // serveCommand is "daemon serve": the daemon itself.

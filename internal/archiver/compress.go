@@ -100,10 +100,9 @@ type Merged struct {
 
 // Compress merges memories that are old, rarely accessed and similar: three or more of one category become one to
 // three. Every distinct sentence is kept. The originals become superseded, name their successor, and can be restored.
-// Each group is one operation. Pinned memories and those with a title, an expiry, structured data or unknown fields
-// are not merged; neither are memories that contradict each other in a number or a negation, or those of a space that is only received.
-// Durable on return.
-// Errors: *memory.InvalidError, those of the store.
+// Each group is one operation. Pinned memories and those with a title, an expiry, structured data or unknown fields are
+// not merged; neither are memories that contradict each other in a number or a negation, or those of a space that is
+// only received. Durable on return. Errors: *memory.InvalidError, those of the store.
 func (a *Archiver) Compress(ctx context.Context, opts CompressOptions) (CompressReport, error) {
 	if err := opts.fill(); err != nil {
 		return CompressReport{}, err

@@ -8,7 +8,7 @@ const (
 	// largePause bounds the pause after a publication of a larger file, unless it took a third of that.
 	largePause = 30 * time.Second
 	// hugeFile is the size in bytes from which nothing bounds the pause: writing such a file takes seconds of a processor.
-	// Whoever needs it sooner asks for it.
+	// Who needs it sooner asks for it.
 	hugeFile = 64 << 20
 	// thriftRate is the bytes per second below which the pause after a publication goes, as long as it does not exceed
 	// MaxDelay: single additions cost a few pages of the file each, and are published together.

@@ -99,8 +99,8 @@ type job struct {
 	due    time.Time // when it was queued; the true time may have moved back since
 }
 
-// takesLonger reports whether a publication will take longer than there is time. The first one since the start is judged
-// by the size of the file.
+// takesLonger reports whether a publication will take longer than there is time. The first one since the start is
+// judged by the size of the file.
 func (it *job) takesLonger(left time.Duration) bool {
 	return it.status.Duration > left || it.status.At.IsZero() && it.size >= hugeFile
 }

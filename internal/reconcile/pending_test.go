@@ -200,8 +200,8 @@ func TestMostRemoved(t *testing.T) {
 	}
 }
 
-// TestEditOfReceivedSpace: an edit of a space that is shared read-only waits until the sharing has ended; a deleted file
-// is published again, a file that was only saved again is no edit, and daily logs are the machine's own.
+// TestEditOfReceivedSpace: an edit of a space that is shared read-only waits until the sharing has ended; a deleted
+// file is published again, a file that was only saved again is no edit, and daily logs are the machine's own.
 func TestEditOfReceivedSpace(t *testing.T) {
 	w := newWorld(t)
 	w.three()

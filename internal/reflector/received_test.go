@@ -9,8 +9,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// TestReflectIntoReceivedSpace: of a session in a space that is shared read-only nothing is learnt, each item says so, and
-// the session with its log entries is kept.
+// TestReflectIntoReceivedSpace: of a session in a space that is shared read-only nothing is learnt, each item says so,
+// and the session with its log entries is kept.
 func TestReflectIntoReceivedSpace(t *testing.T) {
 	b := open(t, t.TempDir())
 	b.received = true

@@ -92,8 +92,8 @@ func (a *acknowledger) reach(ctx context.Context, req interface{ GetMinPositions
 	return a.share.Reach(ctx, req.GetMinPositions())
 }
 
-// setPositions says in a response what this machine knows of the shared spaces that the request was about. In the strict
-// ones it read only what the log has.
+// setPositions says in a response what this machine knows of the shared spaces that the request was about. In the
+// strict ones it read only what the log has.
 func (a *acknowledger) setPositions(req, res any, writes *store.Writes, strict []string) {
 	var names []string
 	switch req := req.(type) {

@@ -48,7 +48,8 @@ type MadeVector struct {
 	Tokens    vector.TokenSet
 }
 
-// MadeVectors returns what the models whose cosines are evidence made of memories of a space so far. Error: that of ctx.
+// MadeVectors returns what the models whose cosines are evidence made of memories of a space so far. Error: that of
+// ctx.
 func (e *Engine) MadeVectors(ctx context.Context, space string, ids []string) (made []MadeVector, err error) {
 	if err := e.waitReady(ctx); err != nil {
 		return nil, err

@@ -75,8 +75,8 @@ type cluster struct {
 
 // TestLinearizable: 8 clients write and read memories at 3 machines, whose connections break and whose directories are
 // deleted, with replies that wait for the log and reads that ask for the positions that others were told. The history
-// of each memory is that of one copy: no acknowledged write is ever lost or seen out of order. It takes 3 seconds, and a
-// minute with the variable.
+// of each memory is that of one copy: no acknowledged write is ever lost or seen out of order. It takes 3 seconds, and
+// a minute with the variable.
 func TestLinearizable(t *testing.T) {
 	t.Parallel()
 	pg := postgres.Start(t)

@@ -74,8 +74,8 @@ func (s *Service) Position(name string, committed bool) string {
 }
 
 // Reach waits until this machine holds everything that some positions name, and asks the logs for it at once. It
-// returns the spaces of those whose replies wait for PostgreSQL. Errors: *memory.InvalidError for what is no position of
-// a space that is shared here, memory.ErrNotReached.
+// returns the spaces of those whose replies wait for PostgreSQL. Errors: *memory.InvalidError for what is no position
+// of a space that is shared here, memory.ErrNotReached.
 func (s *Service) Reach(ctx context.Context, positions []string) (strict []string, err error) {
 	var check memory.Check
 	spaces := make([]*space, len(positions))

@@ -327,7 +327,7 @@ func (s *Service) showPurges(ctx context.Context, log *pglog.Log, sp *space) err
 	if err != nil {
 		return err
 	}
-	if !sp.readOnly { // behind the list, so that whoever is seen to have confirmed last is included
+	if !sp.readOnly { // behind the list, which then includes the last machine that confirmed
 		if err := log.ForgetTexts(ctx, sp.state.Remote.ID); err != nil {
 			return err
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 )
 
-// TestRefused: what a server, an administrator or a mistake puts in the way is said with what to do, costs nothing that is
-// acknowledged, and ends when its cause does.
+// TestRefused: what a server, an administrator or a mistake puts in the way is said with what to do, costs nothing that
+// is acknowledged, and ends when its cause does.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	pg := postgres.Start(t)

@@ -48,7 +48,8 @@ type space struct {
 	applied int64
 	// mirror is called when there may be something to mirror; nil without a mirror. Guarded by mu.
 	mirror func()
-	// wake is called when something was queued; nil without a link. urgent ends a pause after a failure, too. Guarded by mu.
+	// wake is called when something was queued; nil without a link. urgent ends a pause after a failure, too. Guarded by
+	// mu.
 	wake func(urgent bool)
 	// unsent are the operations that change what is shared and may not be in the log, oldest first. Guarded by mu.
 	unsent []int64

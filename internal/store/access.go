@@ -22,8 +22,8 @@ type accessCount struct {
 }
 
 // CountAccess counts one access of each id at the time at. It returns at once. Counts are journaled in batches by Run,
-// so a crash may lose those of the last few seconds. In a space that is only received nothing is counted: its counts are
-// those of the log.
+// so a crash may lose those of the last few seconds. In a space that is only received nothing is counted: its counts
+// are those of the log.
 func (s *Store) CountAccess(space string, ids []string, at time.Time) {
 	if s.Writable(space) != nil {
 		return

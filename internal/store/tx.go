@@ -45,8 +45,8 @@ func (tx *Tx) Now() time.Time { return tx.now }
 // LSN is the number the operation will have.
 func (tx *Tx) LSN() int64 { return tx.lsn }
 
-// ReadOnly reports whether the operation is refused when it changes memories, forgotten values or the summary: the space
-// is one that this machine only receives.
+// ReadOnly reports whether the operation is refused when it changes memories, forgotten values or the summary: the
+// space is one that this machine only receives.
 func (tx *Tx) ReadOnly() bool { return tx.readOnly }
 
 // Summary is the newest rolling summary.

@@ -34,8 +34,8 @@ type Write struct {
 // writesKey is the key of a context's Writes.
 type writesKey struct{}
 
-// NoteWrites returns a context whose writes are noted. allow is asked before each with what it changes; an error refuses
-// it. It must not call the store.
+// NoteWrites returns a context whose writes are noted. allow is asked before each with what it changes; an error
+// refuses it. It must not call the store.
 func NoteWrites(
 	ctx context.Context, allow func(space string, changes []journal.Change) error,
 ) (context.Context, *Writes) {
@@ -43,8 +43,8 @@ func NoteWrites(
 	return context.WithValue(ctx, writesKey{}, w), w
 }
 
-// NoteWrite notes a write that was made with another context, or by an earlier request. Without Writes in the context it
-// does nothing.
+// NoteWrite notes a write that was made with another context, or by an earlier request. Without Writes in the context
+// it does nothing.
 func NoteWrite(ctx context.Context, write Write) {
 	if w, _ := ctx.Value(writesKey{}).(*Writes); w != nil && write != (Write{Space: write.Space}) {
 		w.mu.Lock()

@@ -36,15 +36,15 @@ func Start(t testing.TB) *Server {
 	return start(t, bin)
 }
 
-// vectorVariable names the directory of the programs of a server that has the extension vector, and vectorPlace is where
-// such a server is otherwise, below the directory for temporary files: .ci/run unpacks one there.
+// vectorVariable names the directory of the programs of a server that has the extension vector, and vectorPlace is
+// where such a server is otherwise, below the directory for temporary files: .ci/run unpacks one there.
 const (
 	vectorVariable = "MEMSIDECAR_TEST_PGVECTOR"
 	vectorPlace    = "memsidecar-pgserver-0.1.4/pgserver/pginstall/bin"
 )
 
-// StartVector is Start with a server that has the extension vector (pgvector). Without one the test is skipped, and says
-// so.
+// StartVector is Start with a server that has the extension vector (pgvector). Without one the test is skipped, and
+// says so.
 func StartVector(t testing.TB) *Server {
 	t.Helper()
 	bin := findVector()

@@ -231,8 +231,8 @@ func (r *Request) meta() (store.Meta, error) {
 // rejected, the rules decide. Before it is asked, the candidate is durable in today's log, so that neither an answer
 // nor a crash loses a text that was handed in.
 //
-// Durable on return. Errors: *memory.InvalidError, memory.ErrBusy, memory.ErrKeyReused, memory.ErrReadOnlySpace, those of
-// the store and the search.
+// Durable on return. Errors: *memory.InvalidError, memory.ErrBusy, memory.ErrKeyReused, memory.ErrReadOnlySpace, those
+// of the store and the search.
 func (s *Service) Consolidate(ctx context.Context, req Request) (Decision, error) {
 	if err := req.validate(); err != nil {
 		return Decision{}, err

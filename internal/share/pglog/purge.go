@@ -39,9 +39,9 @@ var errNeedless = errors.New("the log holds nothing of it")
 // Also erases from another table in the transaction of a purge, with what the purge erases.
 type Also func(ctx context.Context, tx pgx.Tx, space int64, e Eraser) error
 
-// Purge erases from the log of a space up to head, from its snapshots and by also, and appends a row that says so, as one
-// transaction; announced is false when the eraser calls it needless, and nothing changed. Error: ErrBehind; after any
-// other, it may have happened.
+// Purge erases from the log of a space up to head, from its snapshots and by also, and appends a row that says so, as
+// one transaction; announced is false when the eraser calls it needless, and nothing changed. Error: ErrBehind; after
+// any other, it may have happened.
 func (l *Log) Purge(
 	ctx context.Context, space int64, head Head, id string, row Row, e Eraser, also Also,
 ) (announced bool, err error) {
