@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -63,8 +64,11 @@ func (s *Service) Active() bool {
 func (s *Service) WaitsForLog(name string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	if sp := s.spaces[name]; name != "" {
+		return sp != nil && sp.status().Ack == AckShared
+	}
 	for _, sp := range s.spaces {
-		if (name == "" || sp.name == name) && sp.status().Ack == AckShared {
+		if sp.status().Ack == AckShared {
 			return true
 		}
 	}
@@ -93,15 +97,10 @@ func (s *Service) Allow(name string, changes []journal.Change) error {
 // connection: when an exchange fails it returns at once. key is the idempotency key with which the request can be
 // repeated. Error: *memory.OutcomeUnknownError; what was written is durable here all the same, and is sent later.
 func (s *Service) Await(ctx context.Context, writes []store.Write, key string) error {
-	s.mu.RLock()
-	var spaces []*space
-	for _, sp := range s.spaces {
-		if sp.status().Ack == AckShared {
-			spaces = append(spaces, sp)
+	for _, sp := range s.spacesOf(writes) {
+		if sp.status().Ack != AckShared {
+			continue
 		}
-	}
-	s.mu.RUnlock()
-	for _, sp := range spaces {
 		committed := func() bool {
 			pending := s.purgesOf(sp.name)
 			return !slices.ContainsFunc(writes, func(w store.Write) bool { return sp.lacks(w, pending) })
@@ -111,6 +110,22 @@ func (s *Service) Await(ctx context.Context, writes []store.Write, key string) e
 		}
 	}
 	return nil
+}
+
+// spacesOf lists the shared spaces in whose logs some writes may be: those that they name, or all.
+func (s *Service) spacesOf(writes []store.Write) []*space {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	named := map[string]*space{}
+	for _, w := range writes {
+		if w.Space == "" {
+			return slices.Collect(maps.Values(s.spaces))
+		}
+		if sp := s.spaces[w.Space]; sp != nil {
+			named[w.Space] = sp
+		}
+	}
+	return slices.Collect(maps.Values(named))
 }
 
 // lacks reports whether the log may lack what a write depends on. pending are the purges that it lacks.

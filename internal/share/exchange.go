@@ -171,19 +171,42 @@ func (s *Service) isOwn(sp *space, r *pglog.Row, rec *record) (bool, error) {
 		r.Seq, r.Op, errCopied)
 }
 
-// report tells the others how far this machine is, at most once in the time between two polls. Who only receives may
-// lack the right, and then tries again after an hour.
+// report tells the others how far this machine is, when that changed, at most once in the time between two polls. Who
+// only receives may lack the right.
 func (s *Service) report(ctx context.Context, log *pglog.Log, sp *space) error {
-	now := s.cfg.Now()
-	if !sp.memberAt.IsZero() && now.Sub(sp.memberAt) < s.cfg.Poll {
+	if !s.reportDue(sp) {
 		return nil
 	}
-	sp.memberAt = now
 	listed, err := s.list(ctx, log, sp, sp.state.Remote.ID)
-	if !listed && err == nil {
-		sp.memberAt = now.Add(settleEvery) // so that the server's log does not fill
+	if err != nil {
+		return err // it is tried again
 	}
-	return err
+	sp.memberAt, sp.memberSeq = s.cfg.Now(), sp.state.Remote.Head.Seq
+	if !listed {
+		sp.memberAt = sp.memberAt.Add(settleEvery) // so that the server's log does not fill
+	}
+	return nil
+}
+
+// reportDue reports whether the list of machines has another position of this one, or has not heard of it for long.
+func (s *Service) reportDue(sp *space) bool {
+	since := s.cfg.Now().Sub(sp.memberAt)
+	moved := sp.state.Remote.Head.Seq != sp.memberSeq
+	return sp.memberAt.IsZero() || since >= settleEvery || moved && since >= s.cfg.Poll
+}
+
+// rests reports whether an exchange of a space would have nothing to do, when its log is where this machine left it.
+// The caller may use the space.
+func (s *Service) rests(sp *space) bool {
+	sp.mu.Lock()
+	idle := len(sp.queue) == 0 && len(sp.asked) == 0 && sp.shown.Error == ""
+	sp.mu.Unlock()
+	now, head := s.cfg.Now(), sp.state.Remote.Head.Seq
+	k := &sp.purges
+	return idle && len(sp.waiting.ops) == 0 && sp.done <= head && !k.due && !k.open && !k.confirms &&
+		len(s.purgesOf(sp.name)) == 0 && now.Sub(sp.settledAt) < settleEvery &&
+		(head == sp.memberSeq || sp.shown.Unlisted) && !s.reportDue(sp) &&
+		(sp.readOnly || sp.snapshotAt >= 0 && head-sp.snapshotAt < snapshotEvery)
 }
 
 // list names this machine in the list of a space. Who only receives may lack the right.

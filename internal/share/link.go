@@ -3,7 +3,9 @@ package share
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,8 +26,8 @@ type link struct {
 	end     context.CancelFunc // ends run
 
 	mu sync.Mutex
-	// spaces to exchange. Guarded by mu.
-	spaces []*space
+	// spaces to exchange, by their number in the database, which two of them may share. Guarded by mu.
+	spaces map[int64][]*space
 	// due are those of them that have something to do. Guarded by mu.
 	due map[*space]bool
 	// interrupt ends the wait for announcements; nil when nothing waits. Guarded by mu.
@@ -38,13 +40,15 @@ type link struct {
 
 // newLink returns a link without spaces.
 func newLink(s *Service, address string) *link {
-	return &link{service: s, address: address, due: map[*space]bool{}, urgent: make(chan struct{}, 1)}
+	return &link{service: s, address: address, spaces: map[int64][]*space{}, due: map[*space]bool{},
+		urgent: make(chan struct{}, 1)}
 }
 
 // add gives the link a space.
 func (l *link) add(sp *space) {
 	l.mu.Lock()
-	l.spaces = append(l.spaces, sp)
+	id := sp.state.Remote.ID
+	l.spaces[id] = append(l.spaces[id], sp)
 	l.mu.Unlock()
 	sp.mu.Lock()
 	sp.wake = func(urgent bool) { l.wake(sp, urgent) }
@@ -56,11 +60,10 @@ func (l *link) add(sp *space) {
 // remove takes a space from the link and waits until it is not used any more.
 func (l *link) remove(sp *space) {
 	l.mu.Lock()
-	for i, other := range l.spaces {
-		if other == sp {
-			l.spaces = append(l.spaces[:i:i], l.spaces[i+1:]...)
-			break
-		}
+	id := sp.state.Remote.ID
+	l.spaces[id] = slices.DeleteFunc(slices.Clone(l.spaces[id]), func(other *space) bool { return other == sp })
+	if len(l.spaces[id]) == 0 {
+		delete(l.spaces, id)
 	}
 	delete(l.due, sp)
 	l.mu.Unlock()
@@ -85,23 +88,29 @@ func (l *link) wake(sp *space, urgent bool) {
 }
 
 // members lists the spaces.
-func (l *link) members() []*space {
+func (l *link) members() (out []*space) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return append([]*space(nil), l.spaces...)
+	for _, some := range l.spaces {
+		out = append(out, some...)
+	}
+	return out
+}
+
+// membersOf lists the spaces with a number in the database.
+func (l *link) membersOf(id int64) []*space {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.spaces[id]
 }
 
 // takeDue returns the spaces with something to do.
-func (l *link) takeDue() (out []*space) {
+func (l *link) takeDue() []*space {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, sp := range l.spaces {
-		if l.due[sp] {
-			out = append(out, sp)
-		}
-	}
+	due := slices.Collect(maps.Keys(l.due))
 	clear(l.due)
-	return out
+	return due
 }
 
 // run keeps a connection and exchanges operations until ctx ends. After a failure it waits, each time longer.
@@ -138,7 +147,10 @@ func (l *link) session(ctx context.Context) (worked bool, err error) {
 	if err := log.CheckSchema(ctx); err != nil {
 		return false, err
 	}
-	next := l.members() // at first, and whenever the time to poll has come
+	next, err := l.poll(ctx, log)
+	if err != nil {
+		return false, err
+	}
 	for {
 		for _, sp := range next {
 			if err := l.exchange(ctx, log, sp); err != nil {
@@ -153,6 +165,31 @@ func (l *link) session(ctx context.Context) (worked bool, err error) {
 			return worked, errors.Join(err, ctx.Err())
 		}
 	}
+}
+
+// poll asks how far the logs are, in one statement for all spaces, and returns those that are not where this machine
+// left them, or have something to do. At first all have: nothing was reported yet.
+func (l *link) poll(ctx context.Context, log *pglog.Log) (out []*space, err error) {
+	l.mu.Lock()
+	ids := slices.Collect(maps.Keys(l.spaces))
+	l.mu.Unlock()
+	heads, err := log.Heads(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	l.busy.Lock()
+	defer l.busy.Unlock()
+	now := l.service.cfg.Now()
+	for _, sp := range l.members() {
+		switch head, known := heads[sp.state.Remote.ID]; {
+		case sp.stopped():
+		case known && head.Equal(sp.state.Remote.Head) && l.service.rests(sp):
+			sp.contact(now)
+		default:
+			out = append(out, sp)
+		}
+	}
+	return out, nil
 }
 
 // exchange is one exchange of a space. Errors that concern only this space stop it and are not returned.
@@ -225,16 +262,13 @@ func (l *link) idle(ctx context.Context, log *pglog.Log) ([]*space, error) {
 	l.mu.Lock()
 	l.interrupt = nil
 	l.mu.Unlock()
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case polled:
+		return l.poll(ctx, log)
 	}
-	var out []*space
-	for _, sp := range l.members() {
-		if polled || sp.state.Remote.ID == id {
-			out = append(out, sp)
-		}
-	}
-	return out, nil
+	return l.membersOf(id), nil
 }
 
 // sleep waits for d or the end of ctx.

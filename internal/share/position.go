@@ -137,15 +137,7 @@ func (s *Service) AwaitAll(ctx context.Context, names []string) error {
 func (s *Service) ofLog(log string) *space {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	for _, sp := range s.spaces {
-		sp.mu.Lock()
-		found := sp.log == log
-		sp.mu.Unlock()
-		if found {
-			return sp
-		}
-	}
-	return nil
+	return s.logs[log]
 }
 
 // reached reports whether this machine, which has an origin, holds what a position names. If that is not known of its

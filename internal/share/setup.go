@@ -152,6 +152,7 @@ func (s *Service) setUp(
 	sp.show()
 	sp.contact(s.cfg.Now())
 	s.mu.Lock()
+	s.logs[sp.state.Remote.Log] = sp
 	s.attach(sp)
 	s.mu.Unlock()
 	return nil

@@ -53,6 +53,7 @@ type Service struct {
 
 	mu     sync.RWMutex
 	spaces map[string]*space // by local name; guarded by mu
+	logs   map[string]*space // by the identity of its log, once it is set up; guarded by mu
 	links  map[string]*link  // by address; guarded by mu
 	// mirrors keep the mirrors at an address. Guarded by mu.
 	mirrors map[string]*mirroring
@@ -68,7 +69,8 @@ type Service struct {
 
 // New returns a Service that shares nothing. It can be given to a store as a projection before Open.
 func New() *Service {
-	return &Service{spaces: map[string]*space{}, links: map[string]*link{}, mirrors: map[string]*mirroring{}}
+	return &Service{spaces: map[string]*space{}, logs: map[string]*space{}, links: map[string]*link{},
+		mirrors: map[string]*mirroring{}}
 }
 
 // Open reads what is shared. It is called once, before anything else writes to the store. Errors: a file of state that
@@ -94,7 +96,7 @@ func (s *Service) Open(ctx context.Context, cfg Config) error {
 		if err := sp.resume(ctx, cfg.Store); err != nil {
 			sp.stop(err)
 		}
-		s.spaces[st.Space] = sp
+		s.spaces[st.Space], s.logs[st.Remote.Log] = sp, sp
 	}
 	return nil
 }
@@ -245,6 +247,9 @@ func (s *Service) Leave(ctx context.Context, name string, force bool) error {
 	}
 	s.mu.Lock()
 	delete(s.spaces, name)
+	if log := sp.state.Remote.Log; s.logs[log] == sp {
+		delete(s.logs, log)
+	}
 	l := s.links[sp.state.URL]
 	s.mu.Unlock()
 	if l != nil {

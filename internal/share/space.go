@@ -32,6 +32,7 @@ type space struct {
 	// snapshotAt is the position of the newest snapshot, -1 when it is not known.
 	snapshotAt int64
 	memberAt   time.Time // when the position was last reported
+	memberSeq  int64     // what was reported then
 	purges     purges
 	settledAt  time.Time // when the marks were last moved up; see Service.settle
 	// saved is the newest local operation that no start of the daemon needs, by the file of the state.

@@ -28,6 +28,9 @@ type Head struct {
 	Hash []byte
 }
 
+// Equal reports whether two heads are the same position in the same log.
+func (h Head) Equal(other Head) bool { return h.Seq == other.Seq && bytes.Equal(h.Hash, other.Hash) }
+
 // Row is one operation. Epoch is the line of the origin, from a joining to the next one; in it, Op is there once.
 type Row struct {
 	Seq           int64
@@ -183,6 +186,31 @@ func (l *Log) Read(ctx context.Context, space int64, after Head, limit int) ([]R
 		return nil, l.checkHead(ctx, space, after)
 	}
 	return found, nil
+}
+
+// Heads returns the heads of the logs of some spaces, by the numbers of the spaces. One that was removed, or that this
+// user may not see, is not among them.
+func (l *Log) Heads(ctx context.Context, spaces []int64) (map[int64]Head, error) {
+	if len(spaces) == 0 {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	rows, err := l.conn.Query(ctx, "SELECT id, head, hash FROM memsidecar.space WHERE id = ANY($1)", spaces)
+	if err != nil {
+		return nil, fmt.Errorf("read the heads of the logs: %w", err)
+	}
+	heads := make(map[int64]Head, len(spaces))
+	var id int64
+	var head Head
+	_, err = pgx.ForEachRow(rows, []any{&id, &head.Seq, &head.Hash}, func() error {
+		heads[id] = Head{head.Seq, bytes.Clone(head.Hash)}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the heads of the logs: %w", err)
+	}
+	return heads, nil
 }
 
 // checkHead compares the head of a log with what the caller has received, when nothing is behind it.
