@@ -124,6 +124,9 @@ func translate(st *status.Status) *cliError {
 			e.what = "the request is not valid:\n" + strings.Join(lines, "\n")
 		}
 	case codes.Unavailable:
+		if reason == "DATABASE_UNAVAILABLE" {
+			break // the daemon has answered
+		}
 		e.code = exitUnreachable
 		if reason == "" {
 			e.what, e.hint = "the daemon does not answer: "+e.what,

@@ -31,11 +31,17 @@ Ranking profiles:
   product   similarity × salience × decay
   weighted  0.6 similarity + 0.2 decay + 0.2 importance
   overlap   number of shared words
-  recent    newest first`,
+  recent    newest first
+
+With --mirror the memories are not searched here but in PostgreSQL, in the tables that "memsidecar share vectors"
+keeps: all spaces that the user of the database may read, or those named by --space, also those that no machine could
+hold together. Their names are those in the database. --with or MEMSIDECAR_SHARE_URL names it; without them it is that
+of the spaces that are shared here.`,
 		Example: `  memsidecar search "how do I like my commits"
   memsidecar search 注释用什么语言 --explain
   memsidecar search deadline --space work,home --profile recent
-  memsidecar search "why did the backup fail" --logs --created-from 2026-02-01`,
+  memsidecar search "why did the backup fail" --logs --created-from 2026-02-01
+  memsidecar search "who runs the release" --mirror --with postgres://bob@db.example.com/memories`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	f := cmd.Flags()
@@ -55,6 +61,9 @@ Ranking profiles:
 		"also search the daily logs: recent entries, and summaries of archived days")
 	f.BoolVar(&req.WaitIndexed, "wait-indexed", false,
 		"first wait until every memory can be found by meaning, up to --timeout")
+	f.BoolVar(&req.Mirror, "mirror", false, "search the tables of shared spaces in PostgreSQL instead (see above)")
+	f.StringVar(&req.MirrorUrl, "with", "", "with --mirror: database, as a `URL` or connection string (default: $"+
+		shareURLVariable+", or that of the shared spaces)")
 	f.StringSliceVar(&sessions, "session", nil, "only memories learned in these sessions")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
 		if req.Filter, err = a.filterOf(f, ff); err != nil {
@@ -70,6 +79,9 @@ Ranking profiles:
 		if req.AsOf, err = a.instant("as-of", asOf); err != nil {
 			return err
 		}
+		if req.Mirror && req.MirrorUrl == "" {
+			req.MirrorUrl = a.env(shareURLVariable)
+		}
 		req.Spaces, req.Query = a.spaces(), strings.Join(args, " ")
 		resp, err := c.search.Search(ctx, req)
 		if err != nil {
@@ -80,7 +92,7 @@ Ranking profiles:
 				a.out.printf("%s\n", cmp.Or(a.unusedCategories(ctx, c, req), nothingFound(resp)))
 				return
 			}
-			a.printHits(resp, len(req.Spaces) > 1)
+			a.printHits(resp, len(req.Spaces) > 1 || req.GetMirror())
 		})
 	})
 	return cmd
@@ -89,7 +101,7 @@ Ranking profiles:
 // unusedCategories says that no memory has the categories searched, or is "".
 func (a *app) unusedCategories(ctx context.Context, c *client, req *pb.SearchServiceSearchRequest) string {
 	categories := req.GetFilter().GetCategories()
-	if len(categories) == 0 || len(req.GetFilter().GetStatuses()) > 0 || req.GetIncludeLogs() {
+	if len(categories) == 0 || len(req.GetFilter().GetStatuses()) > 0 || req.GetIncludeLogs() || req.GetMirror() {
 		return ""
 	}
 	spaces := req.GetSpaces()

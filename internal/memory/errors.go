@@ -31,7 +31,11 @@ var (
 	ErrRefused       = errors.New("edit cannot be adopted as it is")
 	ErrUnauthorized  = errors.New("caller is not allowed")
 	ErrDatabase      = errors.New("the database of the shared space")
-	ErrUnsent        = errors.New("operations wait to be sent")
+	// ErrDatabaseAway is a database that does not answer now.
+	ErrDatabaseAway = errors.New("the database does not answer")
+	// ErrNoMirror is a search of a mirror where there is none, or where it is not known which one is meant.
+	ErrNoMirror = errors.New("there is no mirror to search")
+	ErrUnsent   = errors.New("operations wait to be sent")
 	// ErrOutcomeUnknown is a write that is durable here and perhaps not in the log of its shared space.
 	ErrOutcomeUnknown = errors.New("durable on this machine, and not known to be in the shared log")
 	// ErrNotReached is a position in the log of a shared space that did not arrive in time.

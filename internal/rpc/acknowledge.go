@@ -95,6 +95,9 @@ func (a *acknowledger) reach(ctx context.Context, req interface{ GetMinPositions
 // setPositions says in a response what this machine knows of the shared spaces that the request was about. In the
 // strict ones it read only what the log has.
 func (a *acknowledger) setPositions(req, res any, writes *store.Writes, strict []string) {
+	if elsewhere, ok := req.(interface{ GetMirror() bool }); ok && elsewhere.GetMirror() {
+		return
+	}
 	var names []string
 	switch req := req.(type) {
 	case interface{ GetSpaces() []string }:

@@ -35,6 +35,8 @@ var table = []struct {
 	{memory.ErrOutcomeUnknown, codes.DeadlineExceeded, "OUTCOME_UNKNOWN"},
 	{memory.ErrNotReached, codes.DeadlineExceeded, "POSITION_NOT_REACHED"},
 	{memory.ErrShareStopped, codes.FailedPrecondition, "SHARE_STOPPED"},
+	{memory.ErrNoMirror, codes.FailedPrecondition, "NO_MIRROR"},
+	{memory.ErrDatabaseAway, codes.Unavailable, "DATABASE_UNAVAILABLE"},
 	{memory.ErrDatabase, codes.FailedPrecondition, "DATABASE"},
 	{memory.ErrUnsent, codes.FailedPrecondition, "UNSENT"},
 	{memory.ErrUnfinished, codes.FailedPrecondition, "PURGE_UNFINISHED"},

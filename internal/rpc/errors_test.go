@@ -51,6 +51,8 @@ var sentinels = map[string]struct {
 	"ErrIncomplete":    {memory.ErrIncomplete, codes.FailedPrecondition},
 	"ErrRefused":       {memory.ErrRefused, codes.FailedPrecondition},
 	"ErrDatabase":      {memory.ErrDatabase, codes.FailedPrecondition},
+	"ErrDatabaseAway":  {memory.ErrDatabaseAway, codes.Unavailable},
+	"ErrNoMirror":      {memory.ErrNoMirror, codes.FailedPrecondition},
 	"ErrUnsent":        {memory.ErrUnsent, codes.FailedPrecondition},
 	"ErrUnauthorized":  {memory.ErrUnauthorized, codes.PermissionDenied},
 	"ErrShareStopped":  {memory.ErrShareStopped, codes.FailedPrecondition},

@@ -44,6 +44,8 @@ var Reasons = []Reason{
 	{"CORRUPT", KindError, "A file of the store is damaged.", "Run `memsidecar daemon repair`, or restore a backup."},
 	{"DATABASE", KindError, "The database of a shared space cannot be reached, or refused.",
 		"Do what the message says; `memsidecar share status` shows how the sharing goes."},
+	{"DATABASE_UNAVAILABLE", KindError, "The database of a mirror that is searched does not answer.",
+		"Repeat the call when it does; a search without mirror needs no database."},
 	{"DEADLINE_EXCEEDED", KindError, "The deadline passed before the call ended. A write may be durable.",
 		"Repeat the call with the same idempotency key."},
 	{"DISK_FULL", KindError, "No space is left for the journal. Deleting still works.",
@@ -71,6 +73,9 @@ var Reasons = []Reason{
 	{"NOT_FOUND", KindError, "The named item does not exist in the space. Also an outcome.",
 		"Check the id and the space."},
 	{"NOT_UNDOABLE", KindError, "The operation cannot be undone: it is a purge, or has nothing to undo.", ""},
+	{"NO_MIRROR", KindError, "A search of a mirror finds none: the database has none of the space, or none that its user " +
+		"may read, or it is not known which database is meant.", "Do what the message says; `memsidecar share vectors SPACE` " +
+		"makes a mirror on a machine that takes part."},
 	{"OUTCOME_UNKNOWN", KindError, "A write to a shared space whose replies wait for the shared log is durable on this " +
 		"machine, and the log did not confirm it: the connection broke, or the deadline passed. It is sent later.",
 		"Repeat the call with the idempotency key that the error names: it waits again, and writes nothing twice."},

@@ -68,7 +68,7 @@ func Register(to *grpc.Server, deps Deps) *health.Server {
 	})
 	pb.RegisterSearchServiceServer(server, &searchServer{
 		engine: deps.Search, logs: deps.Logs, recall: deps.Recall, memories: deps.Memories, store: deps.Store,
-		now: deps.Monitor.now,
+		share: deps.Share, now: deps.Monitor.now,
 	})
 	pb.RegisterSessionServiceServer(server, &sessionServer{
 		encoder: enc, sessions: deps.Sessions, recall: deps.Recall, memories: deps.Memories, keyed: keyed,

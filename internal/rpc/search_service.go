@@ -11,6 +11,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/search/logindex"
 	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
 	"github.com/memsidecar/memsidecar/internal/service/recall"
+	"github.com/memsidecar/memsidecar/internal/share"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
@@ -28,6 +29,7 @@ type searchServer struct {
 	recall   *recall.Service
 	memories *memorysvc.Service
 	store    *store.Store
+	share    *share.Service
 	now      func() time.Time
 }
 
@@ -38,6 +40,14 @@ func (s *searchServer) Search(ctx context.Context, req *pb.SearchServiceSearchRe
 	in, err := searchFromProto(req)
 	if err != nil {
 		return nil, err
+	}
+	if req.GetMirror() {
+		return s.searchMirror(ctx, req, in)
+	}
+	if req.GetMirrorUrl() != "" {
+		var check memory.Check
+		check.Add("mirror_url", "CONFLICT", "is used with mirror only")
+		return nil, check.Err()
 	}
 	if req.GetWaitIndexed() {
 		if err := s.engine.WaitIndexed(ctx, req.GetSpaces()); err != nil {
@@ -54,12 +64,17 @@ func (s *searchServer) Search(ctx context.Context, req *pb.SearchServiceSearchRe
 	if !req.GetNoTouch() {
 		s.touch(req.GetSessionId(), found.Hits)
 	}
+	return searchToProto(found), nil
+}
+
+// searchToProto converts what a search found, as much as fits a response.
+func searchToProto(found *search.Response) *pb.SearchServiceSearchResponse {
 	out := &pb.SearchServiceSearchResponse{
 		Candidates: int32(found.Candidates), Abstained: found.Abstained, Reason: found.Reason,
 		VectorsUsed: found.VectorsUsed,
 	}
 	out.Hits, out.OmittedHits = fit(newBudget(), hitsToProto(found.Hits))
-	return out, nil
+	return out
 }
 
 // touch counts an access of each hit that is a memory.

@@ -47,7 +47,6 @@ func (t *queryTerm) informative() bool { return !t.weak && t.kind != analysis.Ha
 // weighTerms looks up the postings of the terms and sets their weights. It returns the sum of weights of a document
 // that holds them all, which is the upper bound of a BM25 score.
 func (x *invertedIndex) weighTerms(terms []queryTerm) (total float32) {
-	n := float64(x.liveDocs + priorDocs)
 	for i := range terms {
 		t := &terms[i]
 		t.postings = nil
@@ -55,18 +54,23 @@ func (x *invertedIndex) weighTerms(terms []queryTerm) (total float32) {
 		if id, ok := x.termIDs[t.term]; ok {
 			t.postings, df = x.postings[id], x.documentFrequency(id)
 		}
-		prior, factor := priorTerm, kindWeights[t.kind]
-		if t.weak {
-			prior, factor = priorWeak, factor*weakWeight
-		}
-		holding := float64(df) + priorDocs*prior
-		idf := math.Log(1 + (n-holding+0.5)/(holding+0.5))
-		t.weight = float32(idf) * factor * float32((1+math.Log(float64(t.count)))*t.emphasis)
+		t.weight = t.weightAmong(x.liveDocs, df)
 		if !t.optional || df > 0 {
 			total += t.weight
 		}
 	}
 	return total
+}
+
+// weightAmong is the weight of a term that df of some live documents hold.
+func (t *queryTerm) weightAmong(liveDocs, df int) float32 {
+	prior, factor := priorTerm, kindWeights[t.kind]
+	if t.weak {
+		prior, factor = priorWeak, factor*weakWeight
+	}
+	n, holding := float64(liveDocs+priorDocs), float64(df)+priorDocs*prior
+	idf := math.Log(1 + (n-holding+0.5)/(holding+0.5))
+	return float32(idf) * factor * float32((1+math.Log(float64(t.count)))*t.emphasis)
 }
 
 // saturation is the share of its weight that a term of the given frequency adds to a document, 0 to 1.

@@ -16,11 +16,12 @@ import (
 type docVectors struct {
 	model    embedding.Model
 	rows     vector.Rows
-	keys     []vector.Key       // by document, of the embedded text
-	waiting  map[uint32]bool    // documents whose vector is to be made
-	rejected map[uint32]bool    // documents whose text the embedder does not take
-	store    *vectorstore.Store // by embedded text; nil when its file cannot be opened
-	stale    bool               // the store may have a text that no document has
+	keys     []vector.Key                   // by document, of the embedded text
+	waiting  map[uint32]bool                // documents whose vector is to be made
+	rejected map[uint32]bool                // documents whose text the embedder does not take
+	store    *vectorstore.Store             // by embedded text; nil when its file cannot be opened
+	tokens   map[vector.Key]vector.TokenSet // by embedded text, of memories kept elsewhere; nil with a store
+	stale    bool                           // the store may have a text that no document has
 }
 
 // newDocVectors returns empty vectors, one for each model.
@@ -125,10 +126,19 @@ func (x *invertedIndex) loadVectors(v *docVectors) {
 
 // tokensOf returns the token vectors of a document, see vectorstore.Store.Tokens.
 func (v *docVectors) tokensOf(doc uint32, buf []byte) (set vector.TokenSet, ok bool) {
-	if v.store == nil || int(doc) >= len(v.keys) {
+	if int(doc) >= len(v.keys) {
 		return nil, false
 	}
+	if v.store == nil {
+		set, ok = v.tokens[v.keys[doc]]
+		return set, ok
+	}
 	return v.store.Tokens(v.keys[doc], buf)
+}
+
+// hasTokens reports whether any memory has token vectors.
+func (v *docVectors) hasTokens() bool {
+	return v.store != nil && v.store.Len() > 0 || len(v.tokens) > 0
 }
 
 // cosine is that of a document with a query vector, false when the document has no comparable vector.

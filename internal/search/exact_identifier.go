@@ -9,7 +9,7 @@ func (c *evidenceCollector) addIdentifiers() {
 		if doc, ok := c.index.docIDs[identifier.Text]; ok {
 			c.addIdentifier(doc)
 		}
-		if id, ok := c.index.termIDs[identifier.Term]; ok && len(c.index.postings[id]) <= maxIdentifierDocs {
+		if id, ok := c.index.termIDs[identifier.Term]; ok && c.index.holders(id) <= maxIdentifierDocs {
 			for _, p := range c.index.postings[id] {
 				c.addIdentifier(p.doc())
 			}

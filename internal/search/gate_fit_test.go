@@ -251,7 +251,7 @@ func (f *gateFit) ask(t *testing.T, q *fitQuery, s *fitStore, c *fitCase) {
 	}
 	defer in.release()
 	a, scratch := e.analyzers.get(), e.scratches.get()
-	r := newRanking(&req, a.parseQuery(&req), e, scratch, in)
+	r := newRanking(&req, a.parseQuery(&req), e, scratch, sourceIndexes(&req, in))
 	r.embedQueries = e.queryEmbedder(t.Context(), &req)
 	if !r.useEvidence() {
 		t.Fatalf("%q is not ranked by evidence", q.Text)

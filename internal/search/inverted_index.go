@@ -26,6 +26,7 @@ type invertedIndex struct {
 	liveDocs    int               // active memories
 	totalLength float64           // sum of their lengths
 	inactiveDF  map[uint32]uint32 // by term id: inactive memories that hold the term
+	elsewhereDF map[uint32]int    // by term id: active memories of the space that hold the term and are not here
 	changes     uint64            // counts changes of what Save writes
 	saved       uint64            // changes when last saved; guarded by space.mu
 
@@ -190,8 +191,11 @@ func (x *invertedIndex) addInactive(term uint32, n int) {
 
 // documentFrequency is the number of active memories that hold a term.
 func (x *invertedIndex) documentFrequency(term uint32) int {
-	return len(x.postings[term]) - int(x.inactiveDF[term])
+	return len(x.postings[term]) - int(x.inactiveDF[term]) + x.elsewhereDF[term]
 }
+
+// holders is the number of memories that hold a term.
+func (x *invertedIndex) holders(term uint32) int { return len(x.postings[term]) + x.elsewhereDF[term] }
 
 // allocateDoc returns an unused document.
 func (x *invertedIndex) allocateDoc() uint32 {

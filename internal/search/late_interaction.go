@@ -18,7 +18,7 @@ type tokenMatches [maxModels][]float64
 // sumTokens compares the best candidates with the query token by token. A turn of a dialogue is compared together with
 // the turn before it.
 func (c *evidenceCollector) sumTokens() {
-	hasTokens := func(v *docVectors) bool { return v.model.Calibrated() && v.store != nil && v.store.Len() > 0 }
+	hasTokens := func(v *docVectors) bool { return v.model.Calibrated() && v.hasTokens() }
 	if c.source.isCollection() || !slices.ContainsFunc(c.index.vectors, hasTokens) {
 		return
 	}

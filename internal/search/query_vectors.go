@@ -16,13 +16,18 @@ func (e *Engine) queryEmbedder(ctx context.Context, req *Request) func() []embed
 		return nil
 	}
 	return func() []embedding.Query {
-		if req.EmbedTimeout > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, req.EmbedTimeout)
-			defer cancel()
-		}
+		ctx, cancel := req.embedContext(ctx)
+		defer cancel()
 		return e.embedQuery(ctx, req.Query, req.Spaces, func(embedding.Model) bool { return true })
 	}
+}
+
+// embedContext bounds the time for the vectors of the query.
+func (r *Request) embedContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.EmbedTimeout > 0 {
+		return context.WithTimeout(ctx, r.EmbedTimeout)
+	}
+	return ctx, func() {}
 }
 
 // embedQuery embeds a text by the models that are admitted, know its language, and have vectors in the spaces. The
@@ -30,11 +35,18 @@ func (e *Engine) queryEmbedder(ctx context.Context, req *Request) func() []embed
 func (e *Engine) embedQuery(
 	ctx context.Context, text string, spaces []string, admits func(embedding.Model) bool,
 ) []embedding.Query {
+	return e.embedBy(ctx, text, func(i int) bool {
+		hasVectors := func(space string) bool { return e.hasVectors(space, i) }
+		return admits(e.models[i]) && slices.ContainsFunc(spaces, hasVectors)
+	})
+}
+
+// embedBy embeds a text by the models that are wanted and know its language, as embedQuery does.
+func (e *Engine) embedBy(ctx context.Context, text string, wanted func(model int) bool) []embedding.Query {
 	queries := make([]embedding.Query, len(e.models))
 	var models sync.WaitGroup
 	for i, m := range e.models {
-		hasVectors := func(space string) bool { return e.hasVectors(space, i) }
-		if !admits(m) || !m.Supports(text) || !slices.ContainsFunc(spaces, hasVectors) {
+		if !m.Supports(text) || !wanted(i) {
 			continue
 		}
 		models.Go(func() {

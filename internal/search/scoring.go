@@ -52,11 +52,11 @@ type ranking struct {
 	sureQueries     *atomic.Int64    // of the engine
 }
 
-func newRanking(req *Request, q *query, e *Engine, s *scratch, in *spacesInUse) *ranking {
+func newRanking(req *Request, q *query, e *Engine, s *scratch, indexOf func(source) *invertedIndex) *ranking {
 	return &ranking{
 		req: req, q: q, scratch: s, lambda: e.lambda, models: e.models, typical: &e.typical, questions: e.questions,
 		needsMemory: e.needsMemory,
-		sureQueries: &e.sureQueries, indexOf: sourceIndexes(req, in),
+		sureQueries: &e.sureQueries, indexOf: indexOf,
 		decay: req.UseDecay == nil || *req.UseDecay,
 		pool:  topK{limit: 2*req.K + poolExtra, items: s.pool[:0], heap: s.heap},
 	}

@@ -14,6 +14,8 @@ package search
 import (
 	"context"
 	"slices"
+
+	"github.com/memsidecar/memsidecar/internal/search/embedding"
 )
 
 // Search answers a request. Errors: *memory.InvalidError, or that of ctx when it ended.
@@ -30,19 +32,32 @@ func (e *Engine) Search(ctx context.Context, req Request) (*Response, error) {
 	}
 	defer in.release()
 	a := e.analyzers.get()
-	defer func() {
-		clear(a.query.terms) // an idle analyzer keeps no posting list alive
-		e.analyzers.put(a)
-	}()
+	defer e.putQueryAnalyzer(a)
 	q := a.parseQuery(&req)
-	resp := &Response{}
-	if req.Arm != Vector && req.Profile != Overlap && len(q.terms) == 0 && len(q.dates) == 0 {
-		resp.Abstained, resp.Reason = true, ReasonNoTerms
-		return resp, nil
+	if q.isEmpty(&req) {
+		return &Response{Abstained: true, Reason: ReasonNoTerms}, nil
 	}
+	return e.rank(ctx, &req, a, sourceIndexes(&req, in), e.queryEmbedder(ctx, &req))
+}
+
+// putQueryAnalyzer gives an analyzer back that has parsed a query. An idle one keeps no posting list alive.
+func (e *Engine) putQueryAnalyzer(a *analyzer) {
+	clear(a.query.terms)
+	e.analyzers.put(a)
+}
+
+// isEmpty reports whether a query has nothing to search for.
+func (q *query) isEmpty(req *Request) bool {
+	return req.Arm != Vector && req.Profile != Overlap && len(q.terms) == 0 && len(q.dates) == 0
+}
+
+// rank answers the request whose query was parsed last, from indexes. embed makes the vectors of the query; nil when
+// vectors take no part. Error: that of ctx.
+func (e *Engine) rank(ctx context.Context, req *Request, a *analyzer, indexOf func(source) *invertedIndex,
+	embed func() []embedding.Query) (*Response, error) {
 	s := e.scratches.get()
-	r := newRanking(&req, q, e, s, in)
-	r.embedQueries = e.queryEmbedder(ctx, &req)
+	r := newRanking(req, &a.query, e, s, indexOf)
+	r.embedQueries = embed
 	defer func() {
 		s.pool, s.heap = r.pool.items, r.pool.heap
 		s.release()
@@ -58,6 +73,7 @@ func (e *Engine) Search(ctx context.Context, req Request) (*Response, error) {
 	case r.useEvidence():
 		collect, rank = r.collectByEvidence, r.rankByEvidence
 	}
+	resp := &Response{}
 	sources := req.sources()
 	for i, src := range sources {
 		if err := ctx.Err(); err != nil {

@@ -36,7 +36,7 @@ func (r *ranking) wordsAreSure() bool {
 func (x *invertedIndex) holdsIdentifier(r *ranking) bool {
 	return slices.ContainsFunc(r.q.identifiers, func(identifier analysis.Identifier) bool {
 		id, ok := x.termIDs[identifier.Term]
-		return ok && len(x.postings[id]) == 1 && x.admits(r, x.postings[id][0].doc())
+		return ok && len(x.postings[id]) == 1 && x.holders(id) == 1 && x.admits(r, x.postings[id][0].doc())
 	})
 }
 

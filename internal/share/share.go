@@ -56,9 +56,10 @@ type Service struct {
 	logs   map[string]*space // by the identity of its log, once it is set up; guarded by mu
 	links  map[string]*link  // by address; guarded by mu
 	// mirrors keep the mirrors at an address. Guarded by mu.
-	mirrors map[string]*mirroring
-	run     context.Context //nolint:containedctx // links that start later end with the others; nil before Run; guarded by mu
-	group   sync.WaitGroup
+	mirrors  map[string]*mirroring
+	searches searches        // of mirrors
+	run      context.Context //nolint:containedctx // links that start later end with the others; nil before Run; guarded by mu
+	group    sync.WaitGroup
 
 	setup sync.Mutex // held while a space is shared, joined or left
 
@@ -116,6 +117,7 @@ func (s *Service) Run(ctx context.Context) error {
 		sp.end(true)
 	}
 	s.mu.Unlock()
+	s.searches.end()
 	s.group.Wait()
 	return nil
 }

@@ -262,7 +262,7 @@ func (Language) EnumDescriptor() ([]byte, []int) {
 // SearchServiceSearchRequest is a query.
 type SearchServiceSearchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Spaces to search; empty means the default space.
+	// Spaces to search; empty means the default space, or with mirror all.
 	Spaces []string `protobuf:"bytes,1,rep,name=spaces,proto3" json:"spaces,omitempty"`
 	// The query; at most 8,000 characters.
 	Query string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
@@ -298,7 +298,16 @@ type SearchServiceSearchRequest struct {
 	// Positions in the logs of shared spaces that the answer must include, from earlier responses of any machine; at most
 	// 16. The daemon fetches what it lacks within the deadline, else the call is DEADLINE_EXCEEDED with
 	// POSITION_NOT_REACHED. Where replies to writes wait for the shared log, the answer shows nothing that is not in it.
-	MinPositions  []string `protobuf:"bytes,15,rep,name=min_positions,json=minPositions,proto3" json:"min_positions,omitempty"`
+	MinPositions []string `protobuf:"bytes,15,rep,name=min_positions,json=minPositions,proto3" json:"min_positions,omitempty"`
+	// Search the mirrors of shared spaces in PostgreSQL instead of the spaces of this machine: spaces are names in the
+	// database, which need not be shared here, and none are all that its user may read. Hits are ranked as in a search
+	// here, and have no revision; candidates counts those that were proposed; accesses are not counted. Profile balanced
+	// only, without include_logs, wait_indexed and min_positions. FAILED_PRECONDITION with NO_MIRROR, or with DATABASE
+	// when the database refuses; UNAVAILABLE with DATABASE_UNAVAILABLE when it does not answer.
+	Mirror bool `protobuf:"varint,16,opt,name=mirror,proto3" json:"mirror,omitempty"`
+	// With mirror: address of the database, a URL or a connection string of libpq. Empty means that of the spaces that are
+	// shared here, when they are all in one database.
+	MirrorUrl     string `protobuf:"bytes,17,opt,name=mirror_url,json=mirrorUrl,proto3" json:"mirror_url,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -436,6 +445,20 @@ func (x *SearchServiceSearchRequest) GetMinPositions() []string {
 		return x.MinPositions
 	}
 	return nil
+}
+
+func (x *SearchServiceSearchRequest) GetMirror() bool {
+	if x != nil {
+		return x.Mirror
+	}
+	return false
+}
+
+func (x *SearchServiceSearchRequest) GetMirrorUrl() string {
+	if x != nil {
+		return x.MirrorUrl
+	}
+	return ""
 }
 
 // SearchHit is one result.
@@ -1855,7 +1878,7 @@ var File_memsidecar_v1_search_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\n" +
-	"\"memsidecar/v1/search_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1bmemsidecar/v1/session.proto\"\xb3\x04\n" +
+	"\"memsidecar/v1/search_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1bmemsidecar/v1/session.proto\"\xea\x04\n" +
 	"\x1aSearchServiceSearchRequest\x12\x16\n" +
 	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12\x14\n" +
@@ -1873,7 +1896,10 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\fwait_indexed\x18\r \x01(\bR\vwaitIndexed\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x0e \x01(\tR\tsessionId\x12#\n" +
-	"\rmin_positions\x18\x0f \x03(\tR\fminPositions\"\x88\x02\n" +
+	"\rmin_positions\x18\x0f \x03(\tR\fminPositions\x12\x16\n" +
+	"\x06mirror\x18\x10 \x01(\bR\x06mirror\x12\x1d\n" +
+	"\n" +
+	"mirror_url\x18\x11 \x01(\tR\tmirrorUrl\"\x88\x02\n" +
 	"\tSearchHit\x12-\n" +
 	"\x06memory\x18\x01 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\x12\x14\n" +
 	"\x05space\x18\x02 \x01(\tR\x05space\x12\x14\n" +

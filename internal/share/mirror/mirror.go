@@ -115,6 +115,28 @@ func Advice(err error) string {
 	return pglog.Advice(err)
 }
 
+// IsUnreachable reports whether an error of Connect says that nobody answered, or that the server takes no connections
+// now: unlike after a refusal, waiting helps.
+func IsUnreachable(err error) bool {
+	_, tried := errors.AsType[*pgconn.ConnectError](err)
+	answer, answered := errors.AsType[*pgconn.PgError](err)
+	return tried && (!answered || strings.HasPrefix(answer.Code, "57P") || strings.HasPrefix(answer.Code, "53"))
+}
+
+// IsAway reports whether an error ended the connection.
+func (m *Mirror) IsAway(err error) bool {
+	return err != nil && m.conn.IsClosed() && !pglog.IsRefusal(err)
+}
+
+// quoted are terms as queries of full text.
+func quoted(terms []string) []string {
+	out := make([]string, len(terms))
+	for i, t := range terms {
+		out[i] = "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(t) + "'"
+	}
+	return out
+}
+
 // maxTerm is the longest term in bytes that a tsvector takes.
 const maxTerm = 2046
 

@@ -2,9 +2,12 @@ package mirror
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -119,4 +122,22 @@ func literal(codes []byte) string {
 	}
 	b[0] = '['
 	return string(append(b, ']'))
+}
+
+// codesOf is the opposite of literal, from the bytes in which pgvector sends a vector: two numbers of 16 bits, the first
+// of which counts the components, and the components as numbers of 32 bits. Error: when it is none of ours.
+func codesOf(sent []byte) ([]byte, error) {
+	const head, size = 4, 4
+	if len(sent) != head+size*Dim || binary.BigEndian.Uint16(sent) != Dim {
+		return nil, errors.New("a vector in the mirror has an unknown form")
+	}
+	out := make([]byte, Dim)
+	for i := range out {
+		v := math.Float32frombits(binary.BigEndian.Uint32(sent[head+size*i:]))
+		if v != float32(int8(v)) {
+			return nil, errors.New("a vector in the mirror was not made by memsidecar")
+		}
+		out[i] = byte(int8(v))
+	}
+	return out, nil
 }

@@ -178,6 +178,8 @@ class SearchServiceSearchRequest(google.protobuf.message.Message):
     WAIT_INDEXED_FIELD_NUMBER: builtins.int
     SESSION_ID_FIELD_NUMBER: builtins.int
     MIN_POSITIONS_FIELD_NUMBER: builtins.int
+    MIRROR_FIELD_NUMBER: builtins.int
+    MIRROR_URL_FIELD_NUMBER: builtins.int
     query: builtins.str
     """The query; at most 8,000 characters."""
     limit: builtins.int
@@ -207,9 +209,20 @@ class SearchServiceSearchRequest(google.protobuf.message.Message):
     """Session that searches: one access of a memory is counted for it, however often and by whatever call it was found.
     Without one, every search counts.
     """
+    mirror: builtins.bool
+    """Search the mirrors of shared spaces in PostgreSQL instead of the spaces of this machine: spaces are names in the
+    database, which need not be shared here, and none are all that its user may read. Hits are ranked as in a search
+    here, and have no revision; candidates counts those that were proposed; accesses are not counted. Profile balanced
+    only, without include_logs, wait_indexed and min_positions. FAILED_PRECONDITION with NO_MIRROR, or with DATABASE
+    when the database refuses; UNAVAILABLE with DATABASE_UNAVAILABLE when it does not answer.
+    """
+    mirror_url: builtins.str
+    """With mirror: address of the database, a URL or a connection string of libpq. Empty means that of the spaces that are
+    shared here, when they are all in one database.
+    """
     @property
     def spaces(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """Spaces to search; empty means the default space."""
+        """Spaces to search; empty means the default space, or with mirror all."""
 
     @property
     def filter(self) -> memsidecar.v1.memory_pb2.MemoryFilter:
@@ -246,9 +259,11 @@ class SearchServiceSearchRequest(google.protobuf.message.Message):
         wait_indexed: builtins.bool = ...,
         session_id: builtins.str = ...,
         min_positions: collections.abc.Iterable[builtins.str] | None = ...,
+        mirror: builtins.bool = ...,
+        mirror_url: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["as_of", b"as_of", "filter", b"filter"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["arm", b"arm", "as_of", b"as_of", "explain", b"explain", "filter", b"filter", "ignore_access_age", b"ignore_access_age", "include_logs", b"include_logs", "limit", b"limit", "min_positions", b"min_positions", "min_score", b"min_score", "no_touch", b"no_touch", "profile", b"profile", "query", b"query", "session_id", b"session_id", "spaces", b"spaces", "wait_indexed", b"wait_indexed"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["arm", b"arm", "as_of", b"as_of", "explain", b"explain", "filter", b"filter", "ignore_access_age", b"ignore_access_age", "include_logs", b"include_logs", "limit", b"limit", "min_positions", b"min_positions", "min_score", b"min_score", "mirror", b"mirror", "mirror_url", b"mirror_url", "no_touch", b"no_touch", "profile", b"profile", "query", b"query", "session_id", b"session_id", "spaces", b"spaces", "wait_indexed", b"wait_indexed"]) -> None: ...
 
 global___SearchServiceSearchRequest = SearchServiceSearchRequest
 
