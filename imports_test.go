@@ -147,8 +147,11 @@ var arrows = []struct {
 		why: "programs and test suites are leaves"},
 	{from: []string{"internal/...", "gen/...", "cmd/...", "test/..."}, not: []string{"bench/process"},
 		why: "it starts servers for the programs that measure them"},
-	{from: []string{"..."}, not: []string{"internal/memtest/...", "internal/store/durable/crashfs/..."}, but: nil,
+	{from: []string{"..."}, not: []string{"internal/memtest/...", "internal/store/durable/crashfs/..."},
+		but: []string{"internal/memtest/postgres/cluster"},
 		why: "fakes and fault injection belong in tests"},
+	{from: []string{"internal/...", "gen/...", "cmd/..."}, not: []string{"internal/memtest/postgres/cluster"},
+		why: "it starts servers for tests and benchmarks"},
 }
 
 // exempt lists the packages that exist for tests and may use each other's fakes.
@@ -170,7 +173,7 @@ var thirdParty = []struct {
 	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/client/mcpserver/...", "cmd/...", "bench/peers"}},
 	{"github.com/prometheus/client_golang", []string{"internal/daemon/metrics/..."}},
 	{"github.com/google/jsonschema-go", []string{"internal/client/mcpserver/..."}},
-	{"github.com/jackc/pgx/v5", []string{"internal/share/pglog", "internal/share/mirror", "internal/memtest/postgres"}},
+	{"github.com/jackc/pgx/v5", []string{"internal/share/pglog", "internal/share/mirror", "internal/memtest/postgres/cluster", "bench"}},
 	{"github.com/spf13/cobra", []string{"cmd/..."}},
 	{"github.com/spf13/pflag", []string{"cmd/..."}},
 	{"go.yaml.in/yaml/v3", []string{"internal/daemon/...", "cmd/..."}},

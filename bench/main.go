@@ -40,7 +40,7 @@ func main() {
 
 // The names that --only takes, in the order they run.
 var scenarios = []string{"written", "add", "batch", "get", "list", "search", "recall", "checkpoint", "journal", "sync",
-	"start", "memory", "context", "reflect", "hook", "disk", "sqlite", "spaces", "archive"}
+	"start", "memory", "context", "reflect", "hook", "disk", "sqlite", "spaces", "archive", "shared"}
 
 // bench is one run. Its fields do not change once it has started, the report excepted, which only the main goroutine
 // fills.
@@ -89,7 +89,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	b.report.Machine = describe(b.dir)
 	for _, size := range b.sizes {
-		if len(b.only) == 1 && (b.wants("spaces") || b.wants("archive")) {
+		if len(b.only) == 1 && (b.wants("spaces") || b.wants("archive") || b.wants("shared")) {
 			break // these fill stores of their own
 		}
 		if err := b.measure(ctx, size); err != nil {
@@ -105,6 +105,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if b.wants("archive") {
 		if err := b.repeat(func() error { return b.archiving(ctx) }); err != nil {
 			return fmt.Errorf("archive: %w", err)
+		}
+	}
+	if b.wants("shared") {
+		if err := b.shared(ctx, slices.Max(b.sizes)); err != nil {
+			return fmt.Errorf("shared: %w", err)
 		}
 	}
 	write := b.report.writeTable

@@ -1,35 +1,22 @@
-// Package postgres runs a real PostgreSQL for tests: a cluster of the test's own, in a short directory, on a Unix
-// socket.
+// Package postgres runs a real PostgreSQL for tests.
 package postgres
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
-	"syscall"
 	"testing"
-	"time"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/memsidecar/memsidecar/internal/memtest/postgres/cluster"
 )
 
 // Server is a running server. Its user postgres needs no password.
-type Server struct {
-	dir string
-	bin string
-	cmd *exec.Cmd
-	log bytes.Buffer
-}
+type Server struct{ *cluster.Server }
 
 // Start creates a cluster and starts it. Without PostgreSQL on this machine the test is skipped, and says so.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	bin := find()
+	bin := cluster.Find()
 	if bin == "" {
 		t.Skip("SHARED SPACES ARE NOT TESTED: PostgreSQL (initdb, postgres) is not installed")
 	}
@@ -75,94 +62,22 @@ func findVector() string {
 // start creates a cluster with some programs and starts it.
 func start(t testing.TB, bin string) *Server {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "mspg")
+	s, err := cluster.Start(t.Context(), bin, "/tmp", "shared_buffers=16MB", "max_connections=50",
+		"fsync=off") // what survives is the page cache: only processes are killed
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	s := &Server{dir: dir, bin: bin}
-	if unprivileged() != nil {
-		if err := os.Chown(dir, nobody, nobody); err != nil {
-			t.Fatal(err)
-		}
-	}
-	initdb := s.command("initdb", "--pgdata", filepath.Join(dir, "data"), "--username", "postgres", "--auth", "trust", "--no-sync",
-		"--encoding", "UTF8", "--locale", "C")
-	if out, err := initdb.CombinedOutput(); err != nil {
-		t.Fatalf("initdb: %v\n%s", err, out)
-	}
-	s.Restart(t)
-	t.Cleanup(s.Kill)
-	return s
-}
-
-// find returns the directory of the server's programs, "" when there is none.
-func find() string {
-	if path, err := exec.LookPath("initdb"); err == nil {
-		if path, err = filepath.EvalSymlinks(path); err == nil {
-			return filepath.Dir(path)
-		}
-	}
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	if len(found) == 0 {
-		return ""
-	}
-	slices.Sort(found)
-	return filepath.Dir(found[len(found)-1])
-}
-
-// nobody is the uid and gid of the server where the test runs as root.
-const nobody = 65534
-
-// command returns a program of the server.
-func (s *Server) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(s.bin, name), args...)
-	cmd.Dir, cmd.SysProcAttr = s.dir, unprivileged()
-	cmd.Env = append(os.Environ(), "HOME="+s.dir)
-	return cmd
+	t.Cleanup(func() { _ = s.Remove() })
+	return &Server{s}
 }
 
 // Restart starts the server again after Kill.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
-	_ = os.Remove(filepath.Join(s.dir, "data", "postmaster.pid"))
-	s.cmd = s.command("postgres", "-D", filepath.Join(s.dir, "data"), "-k", s.dir, "-h", "", "-c", "shared_buffers=16MB",
-		"-c", "fsync=off", // what survives is the page cache: only processes are killed
-		"-c", "max_connections=50")
-	s.log.Reset()
-	s.cmd.Stderr = &s.log
-	if err := s.cmd.Start(); err != nil {
+	if err := s.Server.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for range 600 {
-		conn, err := pgx.Connect(t.Context(), s.URL("postgres"))
-		if err == nil {
-			_ = conn.Close(t.Context())
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	s.Kill()
-	t.Fatalf("PostgreSQL does not answer:\n%s", s.log.String())
 }
-
-// Kill ends the server and its connections at once, as a crash does.
-func (s *Server) Kill() {
-	if s.cmd == nil {
-		return
-	}
-	_ = s.cmd.Process.Signal(syscall.SIGQUIT) // "immediate": no checkpoint, recovery at the next start
-	_ = s.cmd.Wait()
-	s.cmd = nil
-}
-
-// URL is the address of a database.
-func (s *Server) URL(database string) string {
-	return fmt.Sprintf("postgres://postgres@/%s?host=%s", database, s.dir)
-}
-
-// Socket is the path of the server's Unix socket.
-func (s *Server) Socket() string { return filepath.Join(s.dir, ".s.PGSQL.5432") }
 
 // Database creates an empty database and returns its address.
 func (s *Server) Database(t testing.TB, name string) string {
@@ -174,12 +89,7 @@ func (s *Server) Database(t testing.TB, name string) string {
 // Exec runs SQL.
 func (s *Server) Exec(t testing.TB, address, sql string) {
 	t.Helper()
-	conn, err := pgx.Connect(context.Background(), address)
-	if err != nil {
+	if err := s.Server.Exec(context.Background(), address, sql); err != nil {
 		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(context.Background()) }()
-	if _, err := conn.PgConn().Exec(context.Background(), sql).ReadAll(); err != nil {
-		t.Fatalf("%s: %v", strings.TrimSpace(sql), err)
 	}
 }

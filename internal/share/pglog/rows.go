@@ -240,6 +240,17 @@ func (l *Log) checkHead(ctx context.Context, space int64, known Head) error {
 	return nil
 }
 
+// appendRows moves the head, which keeps others from appending at the same time, appends the rows if that was the head,
+// and announces them. One statement is one way to the server and back, and a transaction.
+const appendRows = `WITH moved AS (
+  UPDATE memsidecar.space SET head = $1, hash = $2 WHERE id = $3 AND head = $4 AND hash = $5 RETURNING id
+), added AS (
+  INSERT INTO memsidecar.log (space, seq, origin, epoch, op, at, record, hash)
+  SELECT moved.id, r.* FROM moved, unnest($6::bigint[], $7::text[], $8::text[], $9::bigint[], $10::timestamptz[],
+    $11::text[], $12::bytea[]) AS r
+)
+SELECT pg_notify($13, $14) FROM moved`
+
 // Append appends rows behind a head as one transaction and returns the new head. Durable on return, as PostgreSQL is
 // configured. Seq and Hash of the rows are set here. Errors: ErrBehind, ErrTaken; after any other, the rows may be
 // there.
@@ -252,17 +263,24 @@ func (l *Log) Append(ctx context.Context, space int64, head Head, rows []Row) (H
 		rows[i].Hash = rows[i].chain(next.Hash)
 		next = Head{rows[i].Seq, rows[i].Hash}
 	}
-	err := pgx.BeginFunc(ctx, l.conn, func(tx pgx.Tx) error {
-		if err := move(ctx, tx, space, head, next); err != nil {
-			return err
-		}
-		batch := &pgx.Batch{}
-		for i := range rows {
-			rows[i].insert(batch, space)
-		}
-		announce(batch, space)
-		return tx.SendBatch(ctx, batch).Close()
-	})
+	var columns struct {
+		seq, op                []int64
+		origin, epoch, records []string
+		at                     []time.Time
+		hash                   [][]byte
+	}
+	for i := range rows {
+		r := &rows[i]
+		columns.seq, columns.op = append(columns.seq, r.Seq), append(columns.op, r.Op)
+		columns.origin, columns.epoch = append(columns.origin, r.Origin), append(columns.epoch, r.Epoch)
+		columns.at, columns.records = append(columns.at, r.At), append(columns.records, r.Record)
+		columns.hash = append(columns.hash, r.Hash)
+	}
+	tag, err := l.conn.Exec(ctx, appendRows, next.Seq, next.Hash, space, head.Seq, head.Hash, columns.seq, columns.origin,
+		columns.epoch, columns.op, columns.at, columns.records, columns.hash, channel, strconv.FormatInt(space, 10))
+	if err == nil && tag.RowsAffected() == 0 {
+		err = ErrBehind
+	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "23505" {
 		// Not a lost reply: the head would have moved then.
 		return head, fmt.Errorf("append operations %d to %d to the log: %w: %w", rows[0].Op, rows[len(rows)-1].Op, ErrTaken, err)

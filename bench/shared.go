@@ -1,0 +1,364 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/memsidecar/memsidecar/bench/process"
+	memsidecarv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/gen/memsidecar/v1alpha1"
+	"github.com/memsidecar/memsidecar/internal/memtest/postgres/cluster"
+)
+
+// rowsAtOnce is how many operations the daemon sends in one transaction at most.
+const rowsAtOnce = 200
+
+// sharing is what the scenario of shared spaces measures: two daemons, and the database where they meet.
+type sharing struct {
+	b        *bench
+	size     int
+	url      string
+	sender   *process.Server
+	receiver *process.Server
+	plain    *pgx.Conn // what a program does that only talks to the database
+	hears    *pgx.Conn
+	rowBytes int // of an Add in the log
+	copies   serial
+}
+
+// shared measures shared spaces on a PostgreSQL that it starts, with its default durability. Vectors are left out: they
+// are made in the background, and are not sent.
+func (b *bench) shared(ctx context.Context, size int) (err error) {
+	bin := cluster.Find()
+	if bin == "" {
+		fmt.Fprintln(b.log, "shared spaces are left out: PostgreSQL (initdb, postgres) is not installed")
+		return nil
+	}
+	fmt.Fprintf(b.log, "%7d memories: shared spaces\n", size)
+	defer func(words bool) { b.words = words }(b.words)
+	b.words = true
+	// The directory of the run is this user's alone, and the server may be another one.
+	pg, err := cluster.Start(ctx, bin, filepath.Dir(b.dir))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pg.Remove()) }()
+	s := &sharing{b: b, size: size, url: pg.URL("postgres")}
+	for _, d := range []struct {
+		name string
+		at   **process.Server
+	}{{"sender", &s.sender}, {"receiver", &s.receiver}} {
+		data := filepath.Join(b.dir, d.name)
+		if err := errors.Join(os.RemoveAll(data), b.settings(data)); err != nil { // of the run before
+			return err
+		}
+		server, err := b.start(ctx, data)
+		if err != nil {
+			return err
+		}
+		*d.at = server
+		defer func() { err = errors.Join(err, server.Stop()) }()
+	}
+	for _, conn := range []**pgx.Conn{&s.plain, &s.hears} {
+		if *conn, err = pgx.Connect(ctx, s.url); err != nil {
+			return err
+		}
+		defer (*conn).Close(ctx) //nolint:errcheck // the server is about to go
+	}
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	for _, f := range []func(context.Context) error{s.local, s.lag, s.sending, s.joins} {
+		if err := f(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The spaces of the sender. What is joined is filled and not written to while it is.
+const (
+	spaceSent   = "sent"
+	spaceAcked  = "acked"
+	spaceLocal  = "local"
+	spaceJoined = "joined"
+)
+
+// prepare fills and shares the spaces, has the receiver join one, and creates the table of the floors.
+func (s *sharing) prepare(ctx context.Context) error {
+	cs, err := s.sender.Memories(1)
+	if err != nil {
+		return err
+	}
+	for _, space := range []string{spaceSent, spaceAcked, spaceLocal, spaceJoined} {
+		left := 1
+		if space == spaceJoined {
+			left = s.size
+		}
+		for ; left > 0; left -= 1000 {
+			req := addRequest(&s.b.next, min(1000, left))
+			req.Space = space
+			res, err := cs[0].Add(ctx, req)
+			if err == nil {
+				err = applied(res)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	for space, ack := range map[string]memsidecarv1alpha1.ShareAck{
+		spaceSent:   memsidecarv1alpha1.ShareAck_SHARE_ACK_LOCAL,
+		spaceAcked:  memsidecarv1alpha1.ShareAck_SHARE_ACK_SHARED,
+		spaceJoined: memsidecarv1alpha1.ShareAck_SHARE_ACK_LOCAL,
+	} {
+		share, err := shareOf(s.sender)
+		if err != nil {
+			return err
+		}
+		if _, err := share.Start(ctx, &memsidecarv1alpha1.ShareServiceStartRequest{Space: space, Url: s.url, Ack: ack}); err != nil {
+			return fmt.Errorf("share a space: %w", err)
+		}
+	}
+	if err := s.join(ctx, spaceSent, spaceSent); err != nil {
+		return err
+	}
+	if err := s.add(ctx, spaceSent); err != nil {
+		return err
+	}
+	if err := s.sent(ctx); err != nil {
+		return err
+	}
+	if err := s.plain.QueryRow(ctx, "SELECT max(length(record)) FROM memsidecar.log").Scan(&s.rowBytes); err != nil {
+		return err
+	}
+	_, err = s.plain.Exec(ctx, "CREATE TABLE plain (id bigint PRIMARY KEY, record text NOT NULL)")
+	if err == nil {
+		_, err = s.hears.Exec(ctx, "LISTEN plain")
+	}
+	return err
+}
+
+// shareOf is the sharing of a daemon.
+func shareOf(d *process.Server) (memsidecarv1alpha1.ShareServiceClient, error) {
+	conn, err := d.Client(0)
+	return memsidecarv1alpha1.NewShareServiceClient(conn), err
+}
+
+// join has the receiver take part in a space, under a local name.
+func (s *sharing) join(ctx context.Context, remote, space string) error {
+	share, err := shareOf(s.receiver)
+	if err != nil {
+		return err
+	}
+	_, err = share.Join(ctx, &memsidecarv1alpha1.ShareServiceJoinRequest{Url: s.url, Remote: remote, Space: space})
+	return err
+}
+
+// add adds a memory to a space of the sender.
+func (s *sharing) add(ctx context.Context, space string) error {
+	_, err := s.addOne(ctx, 0, space)
+	return err
+}
+
+// addOne is add by one of the clients, and returns the id.
+func (s *sharing) addOne(ctx context.Context, client int, space string) (id string, err error) {
+	conn, err := s.sender.Client(client)
+	if err != nil {
+		return "", err
+	}
+	req := addRequest(&s.b.next, 1)
+	req.Space = space
+	res, err := memsidecarv1.NewMemoryServiceClient(conn).Add(ctx, req)
+	if err == nil {
+		err = applied(res)
+	}
+	if err != nil {
+		return "", err
+	}
+	return res.GetResult().GetOutcomes()[0].GetId(), nil
+}
+
+// sent waits until nothing of the sender waits to be sent.
+func (s *sharing) sent(ctx context.Context) error {
+	share, err := shareOf(s.sender)
+	if err != nil {
+		return err
+	}
+	return s.sender.Poll(ctx, func(ctx context.Context) error {
+		res, err := share.Status(ctx, &memsidecarv1alpha1.ShareServiceStatusRequest{})
+		for _, sp := range res.GetSpaces() {
+			if sp.GetWaiting() > 0 || sp.GetError() != "" {
+				err = errors.Join(err, fmt.Errorf("%d operations of %s wait: %s", sp.GetWaiting(), sp.GetSpace(), sp.GetError()))
+			}
+		}
+		return err
+	})
+}
+
+// insert commits rows as large as those of the log.
+func (s *sharing) insert(ctx context.Context, rows int, announce bool) error {
+	batch := &pgx.Batch{}
+	for range rows {
+		n := s.b.next.take()
+		text := content(n)
+		for len(text) < s.rowBytes {
+			text += text
+		}
+		batch.Queue("INSERT INTO plain VALUES ($1, $2)", n, strings.ToValidUTF8(text[:s.rowBytes], ""))
+	}
+	if announce {
+		batch.Queue("NOTIFY plain")
+	}
+	return s.plain.SendBatch(ctx, batch).Close() // one transaction
+}
+
+// commits times transactions of some rows.
+func (s *sharing) commits(ctx context.Context, rows int) (sample, error) {
+	return load(ctx, 1, s.b.slice, mostCalls, func(ctx context.Context, _ int) error { return s.insert(ctx, rows, false) })
+}
+
+// sending relates the rate at which the Adds of 64 clients are committed in PostgreSQL to that of plain transactions of
+// as many rows and bytes.
+func (s *sharing) sending(ctx context.Context) error {
+	const clients = 64
+	if _, err := s.sender.Client(clients - 1); err != nil {
+		return err
+	}
+	adds := func(space string) func() (sample, error) {
+		return func() (sample, error) {
+			began := time.Now()
+			all, err := load(ctx, clients, s.b.slice, mostAdds, func(ctx context.Context, c int) error {
+				_, err := s.addOne(ctx, c, space)
+				return err
+			})
+			if err == nil {
+				err = s.sent(ctx)
+			}
+			all.elapsed = time.Since(began)
+			return all, err
+		}
+	}
+	all, err := s.b.turns(func() (sample, error) { return s.commits(ctx, rowsAtOnce) }, adds(spaceSent), adds(spaceLocal))
+	if err != nil {
+		return fmt.Errorf("sending: %w", err)
+	}
+	s.b.report.timed(fmt.Sprintf("commit %d rows in PostgreSQL", rowsAtOnce), s.size, 1, all[0])
+	s.b.report.timed("Add, not shared", s.size, clients, all[2])
+	r := s.b.report.timed("Add, until it is in PostgreSQL", s.size, clients, all[1])
+	r.compare("rows by plain commits", func(s []sample) (figure, floor float64) {
+		return s[0].perSecond(), s[1].perSecond() * rowsAtOnce
+	}, all[1], all[0])
+	r.atLeast(0.4)
+	return nil
+}
+
+// lag times how long after the reply a memory is visible at the other daemon, beside one commit and its announcement.
+func (s *sharing) lag(ctx context.Context) error {
+	conn, err := s.receiver.Client(0)
+	if err != nil {
+		return err
+	}
+	get := memsidecarv1.NewMemoryServiceClient(conn)
+	all, err := s.b.turns(
+		func() (sample, error) {
+			return load(ctx, 1, s.b.slice, mostCalls, func(ctx context.Context, _ int) error {
+				if err := s.insert(ctx, 1, true); err != nil {
+					return err
+				}
+				_, err := s.hears.WaitForNotification(ctx)
+				return err
+			})
+		},
+		func() (sample, error) {
+			var all sample
+			for began := time.Now(); time.Since(began) < s.b.slice; {
+				id, err := s.addOne(ctx, 0, spaceSent)
+				if err != nil {
+					return all, err
+				}
+				replied := time.Now()
+				for {
+					_, err := get.Get(ctx, &memsidecarv1.MemoryServiceGetRequest{Space: spaceSent, Ids: []string{id}})
+					if err == nil {
+						break
+					}
+					time.Sleep(100 * time.Microsecond) // the processors are for the daemons and the database
+					if ctx.Err() != nil || time.Since(replied) > 10*time.Second {
+						return all, err
+					}
+				}
+				all.merge(one(time.Since(replied)))
+				time.Sleep(5 * time.Millisecond) // so that nothing of one is left when the next one comes
+			}
+			return all, nil
+		})
+	if err != nil {
+		return fmt.Errorf("lag: %w", err)
+	}
+	s.b.report.timed("commit and notify between two connections", s.size, 1, all[0])
+	r := s.b.report.timed("lag from one machine to another", s.size, 1, all[1])
+	r.compare("p50 of commit + notify", p50s, all[1], all[0])
+	r.atMost(3)
+	return nil
+}
+
+// local compares Adds to a shared space with those to one that is not, when replies wait for this machine and when they
+// wait for PostgreSQL.
+func (s *sharing) local(ctx context.Context) error {
+	adds := func(space string) func() (sample, error) {
+		return func() (sample, error) {
+			all, err := load(ctx, 1, s.b.slice, mostAdds, func(ctx context.Context, _ int) error { return s.add(ctx, space) })
+			return all, errors.Join(err, s.sent(ctx))
+		}
+	}
+	all, err := s.b.turns(adds(spaceLocal), adds(spaceSent), adds(spaceAcked),
+		func() (sample, error) { return s.commits(ctx, 1) })
+	if err != nil {
+		return fmt.Errorf("adds: %w", err)
+	}
+	s.b.report.timed("Add, not shared", s.size, 1, all[0])
+	r := s.b.report.timed("Add, shared", s.size, 1, all[1])
+	r.compare("p50 when not shared", p50s, all[1], all[0])
+	r.atMost(1.1)
+	s.b.report.timed("commit 1 row in PostgreSQL", s.size, 1, all[3])
+	s.b.report.timed("Add, --ack shared", s.size, 1, all[2]).
+		compare("p50 when not shared + commit", p50s, all[2], all[0], all[3])
+	return nil
+}
+
+// joins times joining beside reading as much from the database.
+func (s *sharing) joins(ctx context.Context) error {
+	all, err := s.b.turns(
+		func() (sample, error) {
+			began := time.Now()
+			rows, err := s.plain.Query(ctx, "SELECT data FROM memsidecar.snapshot_part p JOIN memsidecar.space s "+
+				"ON s.id = p.space WHERE s.name = $1", spaceJoined)
+			if err != nil {
+				return sample{}, err
+			}
+			var data string
+			_, err = pgx.ForEachRow(rows, []any{&data}, func() error { return nil })
+			return one(time.Since(began)), err
+		},
+		func() (sample, error) {
+			began := time.Now()
+			err := s.join(ctx, spaceJoined, fmt.Sprintf("copy%d", s.copies.take()))
+			return one(time.Since(began)), err
+		})
+	if err != nil {
+		return fmt.Errorf("join: %w", err)
+	}
+	s.b.report.timed("read the snapshot from PostgreSQL", s.size, 1, all[0])
+	r := s.b.report.timed("join", s.size, 1, all[1])
+	r.compare("reading the snapshot", p50s, all[1], all[0])
+	r.atMost(3)
+	return nil
+}
