@@ -9,6 +9,7 @@ package lazyregexp
 
 import (
 	"regexp"
+	"regexp/syntax"
 	"sync"
 )
 
@@ -20,6 +21,8 @@ type Pattern struct {
 	compiled *regexp.Regexp // set by compile
 	find     sync.Once
 	found    []*literals // set by find
+	split    sync.Once
+	branches *Set // set by split, nil for an expression of one branch
 }
 
 // New returns the pattern of an expression in the syntax of package regexp. One that is not valid panics when it is
@@ -60,7 +63,30 @@ func (p *Pattern) MatchString(s string) bool {
 	if !p.possible(s) {
 		return false
 	}
-	return p.regexp().MatchString(s)
+	p.split.Do(func() { p.branches = branches(p.expr) })
+	if p.branches == nil {
+		return p.regexp().MatchString(s)
+	}
+	for _, i := range p.branches.Candidates(s) {
+		if p.branches.patterns[i].regexp().MatchString(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// branches returns the branches of an expression a|b|c, nil if it is none. Most texts need no match with most of them,
+// and package regexp matches a small expression faster.
+func branches(expr string) *Set {
+	re, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil || re.Op != syntax.OpAlternate {
+		return nil
+	}
+	all := make([]*Pattern, len(re.Sub))
+	for i, sub := range re.Sub {
+		all[i] = New(sub.String())
+	}
+	return NewSet(all...)
 }
 
 // FindString returns the leftmost match, "" for none.

@@ -78,7 +78,7 @@ func pair(a, b byte) uint32 { return (uint32(a)<<5 ^ uint32(b)) & 4095 }
 
 // in reports whether s has what is required, whatever the case of its ASCII letters, or may have it.
 func (l *literals) in(s string) bool {
-	if l.fold && (strings.Contains(s, "ſ") || strings.Contains(s, "\u212a")) {
+	if l.fold && mayFold(s) {
 		return true
 	}
 	if l.atStart {
@@ -106,6 +106,9 @@ func (l *literals) in(s string) bool {
 	}
 	return false
 }
+
+// mayFold reports whether s has ſ or the Kelvin sign, which equal s and k when case is ignored.
+func mayFold(s string) bool { return strings.Contains(s, "ſ") || strings.Contains(s, "\u212a") }
 
 // hasByte reports whether s has one of the texts of one byte.
 func (l *literals) hasByte(s string) bool {

@@ -10,7 +10,7 @@ import (
 
 const (
 	// maxExact is how many texts a part of an expression may stand for to be written out as a list of them.
-	maxExact = 128
+	maxExact = 512
 	// maxRequired is how many texts are looked for at most, instead of matching.
 	maxRequired = 1024
 	// maxLists is how many lists of texts are looked for at most: each takes a pass over the text.

@@ -96,6 +96,9 @@ func TestNothingIsMissed(t *testing.T) {
 					if got := p.FindStringSubmatchIndex(s); !slices.Equal(got, want) {
 						t.Fatalf("%s in %q: %v, not %v", expr, s, got, want)
 					}
+					if got := p.MatchString(s); got != (want != nil) {
+						t.Fatalf("%s in %q: %v", expr, s, got)
+					}
 					tried++
 					if want != nil {
 						matched++
@@ -164,6 +167,9 @@ func FuzzLikeRegexp(f *testing.F) {
 		}
 		if got, want := New(expr).FindStringIndex(text), re.FindStringIndex(text); !slices.Equal(got, want) {
 			t.Errorf("%q in %q: %v, not %v", expr, text, got, want)
+		}
+		if got := New(expr).MatchString(text); got != re.MatchString(text) {
+			t.Errorf("%q in %q: %v", expr, text, got)
 		}
 	})
 }

@@ -101,7 +101,8 @@ var backgroundRules = []rule{
 
 // background reads a sentence that tells what is behind a project.
 func background(text string) (finding, bool) {
-	for _, r := range backgroundRules {
+	for _, i := range backgroundPatterns.Candidates(text) {
+		r := backgroundRules[i]
 		if m := r.re.FindStringSubmatch(text); m != nil {
 			if content := r.phrase(m); content != "" {
 				return finding{rule: r.name, category: r.category, source: memory.SourceReflection, salience: r.salience,

@@ -123,10 +123,26 @@ var bareNote = lazyregexp.New(`(?i)^(?:please )?(?:note|be aware|keep in mind|mi
 // allStatements are the rules for statements, in order of precedence.
 var allStatements = slices.Concat(statementRules, projectRules)
 
+// The patterns of rules, in the same order.
+var (
+	statementPatterns  = patternsOf(allStatements)
+	backgroundPatterns = patternsOf(backgroundRules)
+)
+
+// patternsOf returns the set of the rules' patterns.
+func patternsOf(rules []rule) *lazyregexp.Set {
+	patterns := make([]*lazyregexp.Pattern, len(rules))
+	for i, r := range rules {
+		patterns[i] = r.re
+	}
+	return lazyregexp.NewSet(patterns...)
+}
+
 // statement applies the statement rules to one clause.
 func statement(c string) (finding, bool) {
 	c = bareNote.ReplaceAllString(c, "")
-	for _, r := range allStatements {
+	for _, i := range statementPatterns.Candidates(c) {
+		r := allStatements[i]
 		m := r.re.FindStringSubmatch(c)
 		if m == nil {
 			continue
