@@ -58,39 +58,34 @@ func cardNumbers(s string) (list []Finding) {
 			at++
 			continue
 		}
-		end, digits := digitGroups(s, at)
-		if len(digits) >= minCard && len(digits) <= 19 && startsNumber(s, at) && endsNumber(s, end) &&
-			cards.MatchString(digits) && luhn(digits) {
-			list = append(list, Finding{"card-number", at, end})
+		end, n := digitGroups(s, at)
+		if n >= minCard && n <= 19 && startsNumber(s, at) && endsNumber(s, end) {
+			if digits := betweenGroups.Replace(s[at:end]); cards.MatchString(digits) && luhn(digits) {
+				list = append(list, Finding{"card-number", at, end})
+			}
 		}
 		at = end
 	}
 	return list
 }
 
-// digitGroups returns the digits from offset at on and the offset behind them; one space or hyphen may separate them.
-func digitGroups(s string, at int) (end int, digits string) {
-	from, groups := at, 0
-	for at < len(s) {
+// digitGroups returns the offset behind the digits from offset at on, and how many these are; one space or hyphen may
+// separate them.
+func digitGroups(s string, at int) (end, digits int) {
+	for ; at < len(s); at++ {
 		switch c := s[at]; {
 		case isDigitByte(c):
-			at++
+			digits++
 		case (c == ' ' || c == '-') && at+1 < len(s) && isDigitByte(s[at+1]):
-			at, groups = at+1, groups+1
 		default:
-			return at, joined(s[from:at], groups)
+			return at, digits
 		}
 	}
-	return at, joined(s[from:at], groups)
+	return at, digits
 }
 
-// joined removes the separators of a number that has some.
-func joined(s string, groups int) string {
-	if groups == 0 {
-		return s
-	}
-	return strings.NewReplacer(" ", "", "-", "").Replace(s)
-}
+// betweenGroups removes what separates groups of digits.
+var betweenGroups = strings.NewReplacer(" ", "", "-", "")
 
 // startsNumber and endsNumber report whether a number is no part of a longer word, such as an identifier or a fraction.
 func startsNumber(s string, at int) bool {

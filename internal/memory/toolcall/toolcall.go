@@ -99,8 +99,11 @@ func fold(tool string) string {
 	for _, mark := range []string{"functions.", "mcp__", "mcp_"} {
 		name = strings.TrimPrefix(name, mark)
 	}
-	return strings.NewReplacer("__", "_", "-", "_").Replace(name)
+	return underscores.Replace(name)
 }
+
+// underscores are what names of tools have between words.
+var underscores = strings.NewReplacer("__", "_", "-", "_")
 
 // Arguments returns what a call asks for by canonical names, without what only says how. plain is the text of
 // arguments that are no JSON object, with a nil map; of a tool whose one argument tells all it is that argument.

@@ -111,7 +111,8 @@ func prepareAll(drafts []Draft, latest time.Time) (taken []redact.Cleaner, err e
 // prepare fills in defaults, redacts and checks. It returns what was taken out.
 func prepare(check *memory.Check, prefix string, d *Draft, latest time.Time) redact.Cleaner {
 	m := d.Memory
-	if m.ID == "" {
+	named := m.ID != "" // by the client
+	if !named {
 		m.ID = store.NewID()
 	}
 	if m.Category == "" {
@@ -133,7 +134,7 @@ func prepare(check *memory.Check, prefix string, d *Draft, latest time.Time) red
 	if m.ContentAt.After(latest) {
 		check.Add(prefix+"content_at", "IN_FUTURE", "is more than 24 hours ahead of the daemon's clock")
 	}
-	if looksSecret(m.ID) {
+	if named && looksSecret(m.ID) {
 		check.Add(prefix+"id", "SECRET", "looks like a secret; ids are in every listing and cannot be redacted")
 	}
 	given := *m
