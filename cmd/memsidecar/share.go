@@ -23,7 +23,8 @@ func (a *app) shareCommand() *cobra.Command {
 		Long: `A shared space is the same on every machine that takes part. Each write is durable on its own machine first, and
 sent to a log in PostgreSQL after that; what others wrote comes from there. Work goes on while the database cannot be
 reached. When two machines changed the same text, the later in the log is chosen and the other waits in "memsidecar
-review". Memories, forgotten values and the rolling summary are shared; sessions and daily logs stay on their machine.
+review". Memories, forgotten values and the rolling summary are shared, daily logs with --logs. Sessions stay on their
+machine.
 
 The database is a URL or a connection string of PostgreSQL, from --with or from MEMSIDECAR_SHARE_URL. Passwords belong
 in ~/.pgpass or in a service file ("service=NAME"), where "ps" does not show them.`,
@@ -39,7 +40,7 @@ in ~/.pgpass or in a service file ("service=NAME"), where "ps" does not show the
 		Args:  cobra.NoArgs,
 		RunE:  a.shareStatus(),
 	}
-	cmd.AddCommand(a.shareStart(), a.shareJoin(), a.shareLeave(), a.shareAck(), a.shareVectors(), status, a.shareSchema())
+	cmd.AddCommand(a.shareStart(), a.shareJoin(), a.shareLeave(), a.shareAck(), a.shareLogs(), a.shareVectors(), status, a.shareSchema())
 	return cmd
 }
 
@@ -54,6 +55,7 @@ func (a *app) shareStart() *cobra.Command {
 	}
 	a.addWith(cmd, &req.Url)
 	addVectors(cmd, &req.Vectors)
+	addLogs(cmd, &req.Logs)
 	ack := addAck(cmd)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
 		req.Space = args[0]
@@ -92,6 +94,7 @@ read. Changes of its memories are refused here, nothing is learnt into it, and e
 	}
 	a.addWith(cmd, &req.Url)
 	addVectors(cmd, &req.Vectors)
+	addLogs(cmd, &req.Logs)
 	cmd.Flags().StringVar(&req.Space, "as", "", "local name (default: the same name)")
 	cmd.Flags().BoolVar(&req.ReadOnly, "read-only", false, "receive the space and never write to it")
 	ack := addAck(cmd)
@@ -179,6 +182,43 @@ func (a *app) addWith(cmd *cobra.Command, url *string) {
 func addVectors(cmd *cobra.Command, vectors *bool) {
 	cmd.Flags().BoolVar(vectors, "vectors", false,
 		"also keep a table of the memories in the database, for SQL; needs pgvector")
+}
+
+// addLogs adds the flag for daily logs.
+func addLogs(cmd *cobra.Command, logs *bool) {
+	cmd.Flags().BoolVar(logs, "logs", false,
+		"also share daily logs: send the entries that are written here from now on, and receive those of others")
+}
+
+// shareLogs is "share logs": ShareService.SetLogs.
+func (a *app) shareLogs() *cobra.Command {
+	req := &pbalpha.ShareServiceSetLogsRequest{}
+	cmd := &cobra.Command{
+		Use:   "logs SPACE",
+		Short: "Share the daily logs of a space, too",
+		Long: `Share the daily logs of a shared space. Each machine decides for itself: from now on this one sends the entries that are
+written here, and it receives what the machines that do so have sent, also before. Sessions and what waits for review
+are not sent. Each machine archives and deletes its logs by its own schedule, and learns from its own entries only.`,
+		Example: `  memsidecar share logs team
+  memsidecar share logs team --off`,
+		Args: cobra.ExactArgs(1),
+	}
+	cmd.Flags().BoolVar(&req.Off, "off", false, "neither send nor receive; what was sent stays with the others")
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
+		req.Space = args[0]
+		resp, err := c.share.SetLogs(ctx, req)
+		if err != nil {
+			return err
+		}
+		return a.out.result(resp, func() {
+			if resp.GetSpace().GetLogs() {
+				a.out.printf("The daily logs of space %s are shared from now on.\n", args[0])
+				return
+			}
+			a.out.printf("The daily logs of space %s stay on this machine from now on.\n", args[0])
+		})
+	})
+	return cmd
 }
 
 // shareVectors is "share vectors": ShareService.Mirror.
@@ -281,6 +321,9 @@ func (a *app) printShared(spaces []*pbalpha.SharedSpace) {
 		}
 		if s.GetReadOnly() {
 			state += ", read-only"
+		}
+		if s.GetLogs() {
+			state += ", logs"
 		}
 		rows = append(rows, []string{s.GetSpace(), state, s.GetRemote() + " at " + s.GetDatabase(),
 			strconv.FormatInt(s.GetPosition(), 10), strconv.FormatInt(s.GetWaiting(), 10), contact,

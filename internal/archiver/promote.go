@@ -71,8 +71,10 @@ var categoryWeights = map[string]float64{
 // importantWeight is the salience of what is worth a memory for the type of its entry alone.
 const importantWeight = 0.6
 
-// findCandidates returns the entries of a log that are worth a memory, most important first.
+// findCandidates returns the entries of a log that are worth a memory, most important first. Those of other machines
+// are promoted there.
 func findCandidates(date string, entries []*memory.Entry) []candidate {
+	entries = slices.DeleteFunc(slices.Clone(entries), (*memory.Entry).IsReceived)
 	out := findRepeatedFailures(date, entries)
 	for _, e := range entries {
 		// Reading a log takes milliseconds, and somebody who adds a memory meanwhile would wait for 10 ms, after which

@@ -33,6 +33,12 @@ type Entry struct {
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
+// ExtraStore is the extra field of an entry that another machine sent, with the short id of that machine's store.
+const ExtraStore = "store"
+
+// IsReceived reports whether another machine sent the entry. That machine learns from it, and no other.
+func (e *Entry) IsReceived() bool { return len(e.Extra[ExtraStore]) > 0 }
+
 // Instant is when the entry of a log of date was written. One without an instant of its own has a wall clock time in
 // loc, and one without a time began the day.
 func (e *Entry) Instant(date string, loc *time.Location) time.Time {

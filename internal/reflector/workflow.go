@@ -245,7 +245,7 @@ func (r *planner) recordSuccess(w workflow, known *memory.Memory) {
 	})
 }
 
-// pastCounts counts failures, kinds of failures and workflows in the newest daily logs.
+// pastCounts counts failures, kinds of failures and workflows in the newest daily logs, of this machine.
 func pastCounts(view *store.Space, wanted map[string]bool) (map[string]int64, error) {
 	out := map[string]int64{}
 	days := view.Days()
@@ -258,7 +258,7 @@ func pastCounts(view *store.Space, wanted map[string]bool) (map[string]int64, er
 			return nil, fmt.Errorf("read the log of %s: %w", d.Date, err)
 		}
 		for _, e := range entries {
-			if e.Type != memory.EntryToolFailure && e.Type != memory.EntrySkillRun {
+			if e.Type != memory.EntryToolFailure && e.Type != memory.EntrySkillRun || e.IsReceived() {
 				continue
 			}
 			var count int64 = 1

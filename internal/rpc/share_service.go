@@ -3,6 +3,7 @@ package rpc
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1alpha1"
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -31,7 +32,7 @@ func (s *shareServer) Start(
 	if err != nil {
 		return nil, err
 	}
-	if err := s.share.SetAck(space, ack); err != nil {
+	if err := errors.Join(s.share.SetAck(space, ack), s.share.SetLogs(space, req.GetLogs())); err != nil {
 		return nil, err
 	}
 	return &pb.ShareServiceStartResponse{Space: s.find(space)}, nil
@@ -50,7 +51,7 @@ func (s *shareServer) Join(ctx context.Context, req *pb.ShareServiceJoinRequest)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.share.SetAck(space, ack); err != nil {
+	if err := errors.Join(s.share.SetAck(space, ack), s.share.SetLogs(space, req.GetLogs())); err != nil {
 		return nil, err
 	}
 	return &pb.ShareServiceJoinResponse{Space: s.find(space)}, nil
@@ -113,6 +114,18 @@ func (s *shareServer) SetAck(
 	return &pb.ShareServiceSetAckResponse{Space: s.find(space)}, nil
 }
 
+// SetLogs says whether daily logs are shared. Durable on return. Error: *memory.NotFoundError.
+func (s *shareServer) SetLogs(
+	_ context.Context,
+	req *pb.ShareServiceSetLogsRequest,
+) (*pb.ShareServiceSetLogsResponse, error) {
+	space := cmp.Or(req.GetSpace(), memory.DefaultSpace)
+	if err := s.share.SetLogs(space, !req.GetOff()); err != nil {
+		return nil, err
+	}
+	return &pb.ShareServiceSetLogsResponse{Space: s.find(space)}, nil
+}
+
 // acks names what replies wait for in messages.
 var acks = map[share.Ack]pb.ShareAck{
 	share.AckLocal:  pb.ShareAck_SHARE_ACK_LOCAL,
@@ -168,6 +181,6 @@ func sharedSpaceToProto(st *share.Status) *pb.SharedSpace {
 		Purges: purges, Mirror: mirror, Space: st.Space, Remote: st.Remote, Database: st.Database, Position: st.Position,
 		Waiting:     int64(st.Waiting),
 		ContactedAt: timeToProto(st.Contact), Error: st.Error, Stopped: st.Stopped, ReadOnly: st.ReadOnly, Unlisted: st.Unlisted,
-		Ack: acks[st.Ack],
+		Ack: acks[st.Ack], Logs: st.Logs,
 	}
 }

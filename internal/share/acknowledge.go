@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/share/merge"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
@@ -82,7 +82,13 @@ func (s *Service) Allow(name string, changes []journal.Change) error {
 	s.mu.RLock()
 	sp := s.spaces[name]
 	s.mu.RUnlock()
-	if sp == nil || !slices.ContainsFunc(changes, func(c journal.Change) bool { return merge.KeyOf(&c) != "" }) {
+	if sp == nil {
+		return nil
+	}
+	sp.mu.Lock()
+	concerned := sp.sharesAnything(math.MaxInt64, changes) // as what is written now
+	sp.mu.Unlock()
+	if !concerned {
 		return nil
 	}
 	if st := sp.status(); st.Stopped && st.Ack == AckShared {

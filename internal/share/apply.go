@@ -20,7 +20,7 @@ const maxAttempts = 100
 // merge brings the space from just before rows of one origin to just behind them. own says up to which operation this
 // store's own are in them; 0 is for rows that were read. The local operation is durable on return.
 func (s *Service) merge(ctx context.Context, sp *space, rows []pglog.Row, own int64) error {
-	m := &merging{service: s, space: sp, rows: rows, own: own}
+	m := &merging{service: s, space: sp, rows: rows, own: own, logs: newArrivals(s, sp)}
 	if err := m.decode(); err != nil {
 		return err
 	}
@@ -74,6 +74,8 @@ type merging struct {
 	open      openReviews
 	// lsn is the number of the local operation.
 	lsn int64
+	// logs are the entries of daily logs in rows of others.
+	logs *arrivals
 }
 
 // decode reads the records.
@@ -93,6 +95,8 @@ func (m *merging) decode() error {
 		}
 		if own {
 			m.own = max(m.own, m.rows[i].Op)
+		} else if m.space.state.Logs.on() {
+			m.logs.add(&m.rows[i], rec.Entries)
 		}
 	}
 	m.skip = m.own == 0 && m.rows[len(m.rows)-1].Seq <= m.space.done
@@ -123,7 +127,7 @@ func (m *merging) plan(ctx context.Context) error {
 	m.target, m.conflicts = m.now.Clone(), nil
 	arrived := m.arrived()
 	for _, op := range sp.waiting.about(m.keys, m.own) {
-		o, err := sp.waiting.get(ctx, m.service.cfg.Store, op)
+		o, err := sp.waiting.get(ctx, m.service.cfg.Store, sp.state.Logs, op)
 		if err != nil {
 			return err
 		}
@@ -140,6 +144,9 @@ func (m *merging) plan(ctx context.Context) error {
 				m.conflicts = append(m.conflicts, conflicts...)
 			}
 		}
+	}
+	if err := m.logs.look(); err != nil {
+		return err
 	}
 	m.open = nil
 	if len(m.conflicts) == 0 {
@@ -171,6 +178,9 @@ func (m *merging) extend() {
 		func(c merge.Change) bool { return c.Forgotten != nil && !c.Forgotten.At.IsZero() },
 	)
 	for key, ops := range m.space.waiting.byKey {
+		if isEntryKey(key) {
+			continue
+		}
 		if forgets && m.own == 0 && merge.MemoryID(key) != "" || m.own > 0 && ops[0] <= m.own {
 			m.keys = append(m.keys, key)
 		}
@@ -263,6 +273,10 @@ func (m *merging) write(tx *store.Tx) error {
 		}
 		tx.SetSummary(*m.target.Summary)
 	}
+	// Reviews change daily logs, too, so they come behind what compares these with what was looked at.
+	if err := m.logs.write(tx); err != nil {
+		return err
+	}
 	return m.review(tx)
 }
 
@@ -353,6 +367,7 @@ func (m *merging) advance() {
 		last := &m.rows[n-1]
 		sp.state.Remote.Head = pglog.Head{Seq: last.Seq, Hash: last.Hash}
 		sp.done = max(sp.done, last.Seq)
+		sp.followLogs()
 		sp.noteRow(last) // the rows are of one line
 	}
 }

@@ -32,6 +32,9 @@ func (s *Service) exchange(ctx context.Context, log *pglog.Log, sp *space) error
 	for ctx.Err() == nil {
 		_, _, changed := s.cfg.Store.Space(sp.name).Look(nil)
 		sp.catchUp(changed)
+		if err := s.receiveLogs(ctx, log, sp); err != nil {
+			return err
+		}
 		if sp.done <= sp.state.Remote.Head.Seq {
 			did, err := s.publish(ctx, log, sp)
 			if err != nil && !errors.Is(err, pglog.ErrBehind) {
@@ -93,7 +96,7 @@ func (s *Service) send(ctx context.Context, log *pglog.Log, sp *space) error {
 		if size > bytesAtOnce {
 			break
 		}
-		o, err := sp.waiting.get(ctx, s.cfg.Store, w.op)
+		o, err := sp.waiting.get(ctx, s.cfg.Store, sp.state.Logs, w.op)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package share_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -10,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/memtest/postgres"
+	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 )
 
@@ -155,6 +158,8 @@ func TestCutAtEachStatement(t *testing.T) {
 	a := start(t, crashfs.New())
 	a.add("m1", "The build runs on port 8080")
 	must(t, a.share.Start(t.Context(), "team", address))
+	must(t, a.share.SetLogs("team", true))
+	a.log(today(), "first", "an entry from before")
 	step := 9
 	if os.Getenv(longTests) != "" {
 		step = 1
@@ -193,7 +198,11 @@ func cutAt(t *testing.T, a *node, p *proxy, way direction, n int) (hit bool) {
 	if err := c.share.Join(t.Context(), "team", "team", p.address("cuts"), false); err != nil {
 		must(t, c.share.Join(t.Context(), "team", "team", p.address("cuts"), false))
 	}
-	c.add(name+"x", "the first of "+name)
+	must(t, c.share.SetLogs("team", true))
+	c.update(func(tx *store.Tx) error {
+		return errors.Join(tx.Put(memtest.Fact(name+"x", "the first of "+name)),
+			tx.AppendEntry(today(), logEntry(name+"x", "an entry of "+name)))
+	})
 	c.add(name+"y", "the second of "+name)
 	a.add(name+"a", "for "+name)
 	eventually(t, func() string {
@@ -201,6 +210,7 @@ func cutAt(t *testing.T, a *node, p *proxy, way direction, n int) (hit bool) {
 			a.content(name+"y") != "" && c.content(name+"a") != ""]
 	})
 	settled(t, a, c)
+	sameLogs(t, a, c)
 	must(t, c.share.Leave(t.Context(), "team", false))
 	p.set(nil)
 	got := query(t, p.address("cuts"), "SELECT count(*)::text FROM memsidecar.log WHERE origin = '"+c.store.Origin()+"'")
@@ -220,6 +230,7 @@ func TestBadNetwork(t *testing.T) {
 	a.add("m1", "The build runs on port 8080")
 	must(t, a.share.Start(t.Context(), "team", address))
 	must(t, b.share.Join(t.Context(), "team", "team", p.address("network"), false))
+	must(t, errors.Join(a.share.SetLogs("team", true), b.share.SetLogs("team", true)))
 	rng := rand.New(rand.NewPCG(1, 2))
 	var mu sync.Mutex
 	faults := map[verdict]int{} // guarded by mu
@@ -246,11 +257,18 @@ func TestBadNetwork(t *testing.T) {
 	operations := 0
 	for ; operations < 30 || !enough() && operations < 1000; operations++ {
 		a.add(fmt.Sprint("a", operations), fmt.Sprint("memory of a, number ", operations))
-		b.add(fmt.Sprint("b", operations), fmt.Sprint("memory of b, number ", operations))
+		b.update(func(tx *store.Tx) error {
+			id := fmt.Sprint("b", operations)
+			return errors.Join(tx.Put(memtest.Fact(id, fmt.Sprint("memory of b, number ", operations))),
+				tx.AppendEntry(today(), logEntry(id, "an entry of b")))
+		})
 		time.Sleep(20 * time.Millisecond)
 	}
 	p.set(nil)
 	settled(t, a, b)
+	if n := sameLogs(t, a, b); n != operations {
+		t.Errorf("%d entries, want %d", n, operations)
+	}
 	if got := query(t, address, "SELECT count(*)::text FROM memsidecar.log"); got != fmt.Sprint(2*operations) {
 		t.Errorf("%s rows of %d operations", got, 2*operations)
 	}

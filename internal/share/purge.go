@@ -164,7 +164,8 @@ type eraser struct {
 	// elsewhere says that the purge is one of another space, whose texts are nobody's business here unless this space
 	// holds them.
 	elsewhere bool
-	found     []string // texts that the log held, of a purge of another space
+	found     []string          // texts that the log held, of a purge of another space
+	evidence  []memory.Evidence // of the memories: entries that are erased as a whole
 	// clean is made of ids and texts when all are known.
 	clean *store.Scrub
 }
@@ -189,6 +190,7 @@ func (e *eraser) Collect(data string, part bool) error {
 		if m == nil || !slices.Contains(e.ids, m.ID) {
 			return
 		}
+		e.evidence = append(e.evidence, m.Evidence...)
 		if text, ok := store.PurgedText(m); ok && !slices.Contains(e.texts, text) {
 			e.texts = append(e.texts, text)
 		}
@@ -215,7 +217,7 @@ func (e *eraser) Collect(data string, part bool) error {
 // Clean returns a record, or a part of a snapshot, without what is erased.
 func (e *eraser) Clean(data string, part bool) (clean string, changed bool, err error) {
 	if e.clean == nil {
-		sc := store.NewScrub(e.space, e.ids, e.texts)
+		sc := store.NewScrub(e.space, e.ids, e.texts, e.evidence...)
 		e.clean = &sc
 	}
 	clean, changed, err = e.cleaned(*e.clean, data, part)
@@ -284,6 +286,10 @@ func cleanRecord(sc store.Scrub, data string) (rec record, changed bool, err err
 			clean, did := sc.Text(*c.Summary)
 			c.Summary, changed = &clean, changed || did
 		}
+	}
+	for i := range rec.Entries {
+		clean, did := sc.Entry(rec.Entries[i].Date, rec.Entries[i].Value)
+		rec.Entries[i].Value, changed = clean, changed || did
 	}
 	return rec, changed, nil
 }

@@ -62,7 +62,7 @@ func readerReceives(t *testing.T, address string) {
 	// The file of the state says so, to this program and, by its version, to older ones, which would write.
 	raw, err := durable.ReadFile(r.fs, "share/team.json")
 	must(t, err)
-	if !strings.Contains(string(raw), `"version":3`) || !strings.Contains(string(raw), `"read_only":true`) {
+	if !strings.Contains(string(raw), `"version":4`) || !strings.Contains(string(raw), `"read_only":true`) {
 		t.Errorf("the state is %.80s", raw)
 	}
 	// Again after a restart, with what was written meanwhile.

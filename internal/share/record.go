@@ -11,10 +11,12 @@ import (
 	"github.com/memsidecar/memsidecar/internal/share/pglog"
 )
 
-// Versions of records in the log: of operations, and of purges, which older programs must not pass over.
+// Versions of records in the log: of operations, of purges, and of operations with entries of daily logs. Older programs
+// must not pass over the latter two, so each of them refuses the versions behind its own.
 const (
 	recordVersion      = 1
 	purgeRecordVersion = 2
+	logRecordVersion   = 3
 )
 
 // errRecord is a record that cannot be used.
@@ -27,11 +29,17 @@ type record struct {
 	Reason  string         `json:"reason,omitempty"`
 	Changes []merge.Change `json:"changes"`
 	Purge   *purgeMark     `json:"purge,omitempty"`
+	// Entries are those of daily logs, for the machines that share them.
+	Entries []entryValue `json:"entries,omitempty"`
 }
 
 // encodeRecord returns the record of an operation with its changes against the log.
 func encodeRecord(o *operation, changes []merge.Change) (string, error) {
-	raw, err := json.Marshal(record{Version: recordVersion, Actor: o.actor, Reason: o.reason, Changes: changes})
+	rec := record{Version: recordVersion, Actor: o.actor, Reason: o.reason, Changes: changes, Entries: o.entries}
+	if len(o.entries) > 0 {
+		rec.Version = logRecordVersion
+	}
+	raw, err := json.Marshal(rec)
 	if err != nil {
 		return "", fmt.Errorf("encode operation %d for the log: %w", o.op, err)
 	}
@@ -47,7 +55,7 @@ func decodeRecord(r *pglog.Row) (rec record, err error) {
 	if err := json.Unmarshal([]byte(r.Record), &head); err != nil {
 		return rec, fmt.Errorf("row %d of the log: %w", r.Seq, errRecord)
 	}
-	if head.Version > purgeRecordVersion {
+	if head.Version > logRecordVersion {
 		return rec, fmt.Errorf("row %d of the log: %w; update this program", r.Seq, memory.ErrNewerVersion)
 	}
 	if err := decodeStrict(r.Record, &rec); err != nil {

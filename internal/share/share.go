@@ -209,6 +209,7 @@ type Status struct {
 	ReadOnly bool   // the space is received and never written to
 	Unlisted bool   // the user may not put this machine on the list of those that a purge waits for
 	Ack      Ack    // what replies to writes wait for
+	Logs     bool   // daily logs are sent and received
 	// Purges are the newest ones, newest first.
 	Purges []Purge
 	// Mirror is nil when this machine keeps no mirror of the space.

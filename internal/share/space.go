@@ -68,6 +68,8 @@ type space struct {
 	left, ended bool
 	// shown is what people see. Guarded by mu.
 	shown Status
+	// logs is that of the state. Guarded by mu.
+	logs *logs
 }
 
 // newSpace returns a space with a state that resume has not looked at, or one that is being set up.
@@ -77,6 +79,7 @@ func newSpace(name string, st *state) *space {
 	sp.moved = sync.NewCond(&sp.mu)
 	sp.readOnly = st.ReadOnly
 	sp.shown = Status{Space: name, ReadOnly: st.ReadOnly}
+	sp.logs = st.Logs
 	if st.Remote.ID != 0 {
 		sp.saved.Store(st.settled())
 		sp.savedRead = st.Read
@@ -94,7 +97,7 @@ func (sp *space) note(rec *journal.Record) {
 	sp.applied = rec.Last()
 	sp.moved.Broadcast()
 	wake := sp.wake
-	if sp.isSent(rec) && sharesAnything(rec) {
+	if sp.isSent(rec) && sp.sharesAnything(rec.Op, rec.Changes) {
 		sp.shown.Waiting++
 		sp.unsent = append(sp.unsent, rec.Op)
 	}
@@ -110,14 +113,10 @@ func (sp *space) isSent(rec *journal.Record) bool {
 	return !sp.readOnly && rec.Actor != journal.ActorShare && rec.Purge == nil
 }
 
-// sharesAnything reports whether an operation changed something that is shared.
-func sharesAnything(rec *journal.Record) bool {
-	for i := range rec.Changes {
-		if merge.KeyOf(&rec.Changes[i]) != "" {
-			return true
-		}
-	}
-	return false
+// sharesAnything reports whether an operation with some changes changes something that is shared. The caller holds mu.
+func (sp *space) sharesAnything(op int64, changes []journal.Change) bool {
+	return slices.ContainsFunc(changes, func(c journal.Change) bool { return merge.KeyOf(&c) != "" }) ||
+		sp.logs.sends(op) && len(sentEntries(changes)) > 0
 }
 
 // resume finds the waiting operations in the journal. Nothing may be written meanwhile.
@@ -152,7 +151,7 @@ func (sp *space) resume(ctx context.Context, st *store.Store) error {
 		if rec.Op > s.Read {
 			fresh = append(fresh, rec)
 		} else if rec.Op > from && sp.isSent(rec) {
-			sp.waiting.add(operationOf(rec))
+			sp.waiting.add(operationOf(rec, sp.state.Logs))
 		}
 	}
 	sp.applied = changed
@@ -249,7 +248,7 @@ func (sp *space) take(recs []*journal.Record) {
 				known.Summary = &before
 			}
 		}
-		sp.waiting.add(operationOf(rec))
+		sp.waiting.add(operationOf(rec, sp.state.Logs))
 	}
 }
 
@@ -296,14 +295,14 @@ func (sp *space) show() {
 		sp.shown.Oldest = sp.waiting.ops[0].at
 	}
 	for _, rec := range sp.queue {
-		if sp.isSent(rec) && sharesAnything(rec) {
+		if sp.isSent(rec) && sp.sharesAnything(rec.Op, rec.Changes) {
 			sp.shown.Waiting++
 		}
 	}
 	if sp.mirror != nil {
 		sp.mirror()
 	}
-	sp.shown.Ack = cmp.Or(s.Ack, AckLocal)
+	sp.shown.Ack, sp.shown.Logs = cmp.Or(s.Ack, AckLocal), s.Logs.on()
 	sp.log, sp.epoch = s.Remote.Log, s.Line
 	sent := s.Read
 	if len(sp.waiting.ops) > 0 {

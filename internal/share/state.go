@@ -22,8 +22,9 @@ const dir = "share"
 
 // stateVersion is the version of the files in dir.
 // Version 1 had no line of its own. Version 2 knew no spaces that are only received, and would write to them.
-// It had no Ack either, so its program would promise less than was asked for.
-const stateVersion = 3
+// It had no Ack either, so its program would promise less than was asked for. Version 3 had no Logs, and its program
+// would leave out entries that are to be sent.
+const stateVersion = 4
 
 // state is what is known of a shared space between two runs. It may be older than the journal: then the rows behind its
 // position are read again, and what the journal says was applied is not applied again.
@@ -47,6 +48,8 @@ type state struct {
 	Known merge.Values `json:"known"` // what the log holds of everything that waiting operations touch
 	// Arrived are values that others forgot, by the local LSN at which that arrived. Operations before did not know.
 	Arrived map[string]int64 `json:"arrived,omitempty"`
+	// Logs says what is shared of the daily logs; nil while nothing ever was.
+	Logs *logs `json:"logs,omitempty"`
 	// Vectors says that this machine keeps the mirror of the space.
 	Vectors bool `json:"vectors,omitempty"`
 	// Seed is what the space held at its joining and the log does not; it is sent first.

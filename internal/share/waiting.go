@@ -28,15 +28,19 @@ type operation struct {
 	at            time.Time
 	actor, reason string
 	changes       []journal.Change
+	entries       []entryValue
 }
 
-// operationOf is what is sent of an operation.
-func operationOf(rec *journal.Record) *operation {
+// operationOf is what is sent of an operation; of daily logs only where they are shared.
+func operationOf(rec *journal.Record, shared *logs) *operation {
 	o := &operation{op: rec.Op, at: rec.At, actor: rec.Actor, reason: rec.Reason}
 	for i := range rec.Changes {
 		if merge.KeyOf(&rec.Changes[i]) != "" {
 			o.changes = append(o.changes, rec.Changes[i])
 		}
+	}
+	if shared.sends(rec.Op) {
+		o.entries = sentEntries(rec.Changes)
 	}
 	return o
 }
@@ -45,6 +49,9 @@ func operationOf(rec *journal.Record) *operation {
 func (o *operation) keys() (keys []string) {
 	for i := range o.changes {
 		keys = append(keys, merge.KeyOf(&o.changes[i]))
+	}
+	for i := range o.entries {
+		keys = append(keys, o.entries[i].key())
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)
@@ -65,6 +72,12 @@ func (o *operation) size() (bytes int) {
 			bytes += len(c.Before) + len(c.After)
 		}
 	}
+	for i := range o.entries {
+		bytes += each
+		if e := o.entries[i].Value; e != nil {
+			bytes += len(e.Content)
+		}
+	}
 	return bytes
 }
 
@@ -78,10 +91,12 @@ type waitingOp struct {
 // made reports whether a row is what was sent of the operation: made at the same microsecond, about the same things.
 // Its values depend on what the log held then.
 func (w *waitingOp) made(r *pglog.Row, rec *record) bool {
-	return w.at.Equal(r.At) && !slices.ContainsFunc(rec.Changes, func(c merge.Change) bool {
-		_, found := slices.BinarySearch(w.keys, c.Key())
-		return !found
-	})
+	about := func(key string) bool {
+		_, found := slices.BinarySearch(w.keys, key)
+		return found
+	}
+	return w.at.Equal(r.At) && !slices.ContainsFunc(rec.Changes, func(c merge.Change) bool { return !about(c.Key()) }) &&
+		!slices.ContainsFunc(rec.Entries, func(e entryValue) bool { return !about(e.key()) })
 }
 
 // waiting are the operations of a space that wait to be sent. What they say is in the journal, so their number does not
@@ -104,7 +119,7 @@ func newWaiting(space string) *waiting {
 
 // add appends an operation, if it says anything.
 func (w *waiting) add(o *operation) {
-	if len(o.changes) == 0 {
+	if len(o.changes)+len(o.entries) == 0 {
 		return
 	}
 	keys := o.keys()
@@ -177,7 +192,7 @@ func (w *waiting) about(keys []string, behind int64) (ops []int64) {
 
 // get returns a waiting operation with its changes, and loads those that follow it, which are wanted next. Error:
 // memory.ErrTrimmed.
-func (w *waiting) get(ctx context.Context, st *store.Store, op int64) (*operation, error) {
+func (w *waiting) get(ctx context.Context, st *store.Store, shared *logs, op int64) (*operation, error) {
 	if w.seed != nil && w.seed.op == op {
 		return w.seed, nil
 	}
@@ -191,7 +206,7 @@ func (w *waiting) get(ctx context.Context, st *store.Store, op int64) (*operatio
 			return nil, fmt.Errorf("read operation %d, which waits to be sent: %w", op, err)
 		}
 		if rec.Space == w.space && w.find(rec.Op) != nil {
-			w.load(operationOf(rec))
+			w.load(operationOf(rec, shared))
 		}
 		if reads++; reads == pageReads || w.full() {
 			break

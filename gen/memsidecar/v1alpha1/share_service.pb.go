@@ -87,7 +87,9 @@ type ShareServiceStartRequest struct {
 	// Also keep a mirror, see Mirror. Without the extension nothing is shared.
 	Vectors bool `protobuf:"varint,3,opt,name=vectors,proto3" json:"vectors,omitempty"`
 	// What replies to writes wait for; default SHARE_ACK_LOCAL.
-	Ack           ShareAck `protobuf:"varint,4,opt,name=ack,proto3,enum=memsidecar.v1alpha1.ShareAck" json:"ack,omitempty"`
+	Ack ShareAck `protobuf:"varint,4,opt,name=ack,proto3,enum=memsidecar.v1alpha1.ShareAck" json:"ack,omitempty"`
+	// Also share the daily logs, see SetLogs.
+	Logs          bool `protobuf:"varint,5,opt,name=logs,proto3" json:"logs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -148,6 +150,13 @@ func (x *ShareServiceStartRequest) GetAck() ShareAck {
 		return x.Ack
 	}
 	return ShareAck_SHARE_ACK_UNSPECIFIED
+}
+
+func (x *ShareServiceStartRequest) GetLogs() bool {
+	if x != nil {
+		return x.Logs
+	}
+	return false
 }
 
 // ShareServiceStartResponse is how the sharing goes.
@@ -211,7 +220,9 @@ type ShareServiceJoinRequest struct {
 	// database needs no right but to read. What only the local space holds stays here and is not sent.
 	ReadOnly bool `protobuf:"varint,5,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
 	// As in ShareServiceStartRequest.
-	Ack           ShareAck `protobuf:"varint,6,opt,name=ack,proto3,enum=memsidecar.v1alpha1.ShareAck" json:"ack,omitempty"`
+	Ack ShareAck `protobuf:"varint,6,opt,name=ack,proto3,enum=memsidecar.v1alpha1.ShareAck" json:"ack,omitempty"`
+	// As in ShareServiceStartRequest. With read_only they are received only.
+	Logs          bool `protobuf:"varint,7,opt,name=logs,proto3" json:"logs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -286,6 +297,13 @@ func (x *ShareServiceJoinRequest) GetAck() ShareAck {
 		return x.Ack
 	}
 	return ShareAck_SHARE_ACK_UNSPECIFIED
+}
+
+func (x *ShareServiceJoinRequest) GetLogs() bool {
+	if x != nil {
+		return x.Logs
+	}
+	return false
 }
 
 // ShareServiceJoinResponse is how the sharing goes.
@@ -637,6 +655,107 @@ func (x *ShareServiceSetAckResponse) GetSpace() *SharedSpace {
 	return nil
 }
 
+// ShareServiceSetLogsRequest names a shared space.
+type ShareServiceSetLogsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty means the default space.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// Neither send nor receive entries any longer.
+	Off           bool `protobuf:"varint,2,opt,name=off,proto3" json:"off,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ShareServiceSetLogsRequest) Reset() {
+	*x = ShareServiceSetLogsRequest{}
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ShareServiceSetLogsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ShareServiceSetLogsRequest) ProtoMessage() {}
+
+func (x *ShareServiceSetLogsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ShareServiceSetLogsRequest.ProtoReflect.Descriptor instead.
+func (*ShareServiceSetLogsRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ShareServiceSetLogsRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *ShareServiceSetLogsRequest) GetOff() bool {
+	if x != nil {
+		return x.Off
+	}
+	return false
+}
+
+// ShareServiceSetLogsResponse is how the sharing goes.
+type ShareServiceSetLogsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The space.
+	Space         *SharedSpace `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ShareServiceSetLogsResponse) Reset() {
+	*x = ShareServiceSetLogsResponse{}
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ShareServiceSetLogsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ShareServiceSetLogsResponse) ProtoMessage() {}
+
+func (x *ShareServiceSetLogsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ShareServiceSetLogsResponse.ProtoReflect.Descriptor instead.
+func (*ShareServiceSetLogsResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ShareServiceSetLogsResponse) GetSpace() *SharedSpace {
+	if x != nil {
+		return x.Space
+	}
+	return nil
+}
+
 // ShareServiceStatusRequest is empty.
 type ShareServiceStatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -646,7 +765,7 @@ type ShareServiceStatusRequest struct {
 
 func (x *ShareServiceStatusRequest) Reset() {
 	*x = ShareServiceStatusRequest{}
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[10]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -658,7 +777,7 @@ func (x *ShareServiceStatusRequest) String() string {
 func (*ShareServiceStatusRequest) ProtoMessage() {}
 
 func (x *ShareServiceStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[10]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -671,7 +790,7 @@ func (x *ShareServiceStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShareServiceStatusRequest.ProtoReflect.Descriptor instead.
 func (*ShareServiceStatusRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{10}
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{12}
 }
 
 // ShareServiceStatusResponse lists the shared spaces.
@@ -685,7 +804,7 @@ type ShareServiceStatusResponse struct {
 
 func (x *ShareServiceStatusResponse) Reset() {
 	*x = ShareServiceStatusResponse{}
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[11]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -697,7 +816,7 @@ func (x *ShareServiceStatusResponse) String() string {
 func (*ShareServiceStatusResponse) ProtoMessage() {}
 
 func (x *ShareServiceStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[11]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -710,7 +829,7 @@ func (x *ShareServiceStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShareServiceStatusResponse.ProtoReflect.Descriptor instead.
 func (*ShareServiceStatusResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{11}
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ShareServiceStatusResponse) GetSpaces() []*SharedSpace {
@@ -748,14 +867,16 @@ type SharedSpace struct {
 	// The user of the database may not put this machine on the list of those that purges wait for. Only with read_only.
 	Unlisted bool `protobuf:"varint,12,opt,name=unlisted,proto3" json:"unlisted,omitempty"`
 	// What the replies to writes wait for.
-	Ack           ShareAck `protobuf:"varint,13,opt,name=ack,proto3,enum=memsidecar.v1alpha1.ShareAck" json:"ack,omitempty"`
+	Ack ShareAck `protobuf:"varint,13,opt,name=ack,proto3,enum=memsidecar.v1alpha1.ShareAck" json:"ack,omitempty"`
+	// This machine sends the entries of its daily logs, unless read_only, and receives those of the others.
+	Logs          bool `protobuf:"varint,14,opt,name=logs,proto3" json:"logs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SharedSpace) Reset() {
 	*x = SharedSpace{}
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[12]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -767,7 +888,7 @@ func (x *SharedSpace) String() string {
 func (*SharedSpace) ProtoMessage() {}
 
 func (x *SharedSpace) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[12]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -780,7 +901,7 @@ func (x *SharedSpace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SharedSpace.ProtoReflect.Descriptor instead.
 func (*SharedSpace) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{12}
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SharedSpace) GetSpace() string {
@@ -874,6 +995,13 @@ func (x *SharedSpace) GetAck() ShareAck {
 	return ShareAck_SHARE_ACK_UNSPECIFIED
 }
 
+func (x *SharedSpace) GetLogs() bool {
+	if x != nil {
+		return x.Logs
+	}
+	return false
+}
+
 // SpaceMirror is how far the mirror of a space is.
 type SpaceMirror struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -889,7 +1017,7 @@ type SpaceMirror struct {
 
 func (x *SpaceMirror) Reset() {
 	*x = SpaceMirror{}
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[13]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -901,7 +1029,7 @@ func (x *SpaceMirror) String() string {
 func (*SpaceMirror) ProtoMessage() {}
 
 func (x *SpaceMirror) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[13]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -914,7 +1042,7 @@ func (x *SpaceMirror) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpaceMirror.ProtoReflect.Descriptor instead.
 func (*SpaceMirror) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{13}
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SpaceMirror) GetPosition() int64 {
@@ -955,7 +1083,7 @@ type SharedPurge struct {
 
 func (x *SharedPurge) Reset() {
 	*x = SharedPurge{}
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[14]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -967,7 +1095,7 @@ func (x *SharedPurge) String() string {
 func (*SharedPurge) ProtoMessage() {}
 
 func (x *SharedPurge) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[14]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -980,7 +1108,7 @@ func (x *SharedPurge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SharedPurge.ProtoReflect.Descriptor instead.
 func (*SharedPurge) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{14}
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SharedPurge) GetPosition() int64 {
@@ -1015,21 +1143,23 @@ var File_memsidecar_v1alpha1_share_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1alpha1_share_service_proto_rawDesc = "" +
 	"\n" +
-	"'memsidecar/v1alpha1/share_service.proto\x12\x13memsidecar.v1alpha1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8d\x01\n" +
+	"'memsidecar/v1alpha1/share_service.proto\x12\x13memsidecar.v1alpha1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa1\x01\n" +
 	"\x18ShareServiceStartRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12\x18\n" +
 	"\avectors\x18\x03 \x01(\bR\avectors\x12/\n" +
-	"\x03ack\x18\x04 \x01(\x0e2\x1d.memsidecar.v1alpha1.ShareAckR\x03ack\"S\n" +
+	"\x03ack\x18\x04 \x01(\x0e2\x1d.memsidecar.v1alpha1.ShareAckR\x03ack\x12\x12\n" +
+	"\x04logs\x18\x05 \x01(\bR\x04logs\"S\n" +
 	"\x19ShareServiceStartResponse\x126\n" +
-	"\x05space\x18\x01 \x01(\v2 .memsidecar.v1alpha1.SharedSpaceR\x05space\"\xc1\x01\n" +
+	"\x05space\x18\x01 \x01(\v2 .memsidecar.v1alpha1.SharedSpaceR\x05space\"\xd5\x01\n" +
 	"\x17ShareServiceJoinRequest\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x16\n" +
 	"\x06remote\x18\x02 \x01(\tR\x06remote\x12\x14\n" +
 	"\x05space\x18\x03 \x01(\tR\x05space\x12\x18\n" +
 	"\avectors\x18\x04 \x01(\bR\avectors\x12\x1b\n" +
 	"\tread_only\x18\x05 \x01(\bR\breadOnly\x12/\n" +
-	"\x03ack\x18\x06 \x01(\x0e2\x1d.memsidecar.v1alpha1.ShareAckR\x03ack\"R\n" +
+	"\x03ack\x18\x06 \x01(\x0e2\x1d.memsidecar.v1alpha1.ShareAckR\x03ack\x12\x12\n" +
+	"\x04logs\x18\a \x01(\bR\x04logs\"R\n" +
 	"\x18ShareServiceJoinResponse\x126\n" +
 	"\x05space\x18\x01 \x01(\v2 .memsidecar.v1alpha1.SharedSpaceR\x05space\"F\n" +
 	"\x18ShareServiceLeaveRequest\x12\x14\n" +
@@ -1046,10 +1176,15 @@ const file_memsidecar_v1alpha1_share_service_proto_rawDesc = "" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12/\n" +
 	"\x03ack\x18\x02 \x01(\x0e2\x1d.memsidecar.v1alpha1.ShareAckR\x03ack\"T\n" +
 	"\x1aShareServiceSetAckResponse\x126\n" +
+	"\x05space\x18\x01 \x01(\v2 .memsidecar.v1alpha1.SharedSpaceR\x05space\"D\n" +
+	"\x1aShareServiceSetLogsRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x10\n" +
+	"\x03off\x18\x02 \x01(\bR\x03off\"U\n" +
+	"\x1bShareServiceSetLogsResponse\x126\n" +
 	"\x05space\x18\x01 \x01(\v2 .memsidecar.v1alpha1.SharedSpaceR\x05space\"\x1b\n" +
 	"\x19ShareServiceStatusRequest\"V\n" +
 	"\x1aShareServiceStatusResponse\x128\n" +
-	"\x06spaces\x18\x01 \x03(\v2 .memsidecar.v1alpha1.SharedSpaceR\x06spaces\"\xda\x03\n" +
+	"\x06spaces\x18\x01 \x03(\v2 .memsidecar.v1alpha1.SharedSpaceR\x06spaces\"\xee\x03\n" +
 	"\vSharedSpace\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x16\n" +
 	"\x06remote\x18\x02 \x01(\tR\x06remote\x12\x1a\n" +
@@ -1064,7 +1199,8 @@ const file_memsidecar_v1alpha1_share_service_proto_rawDesc = "" +
 	" \x01(\v2 .memsidecar.v1alpha1.SpaceMirrorR\x06mirror\x12\x1b\n" +
 	"\tread_only\x18\v \x01(\bR\breadOnly\x12\x1a\n" +
 	"\bunlisted\x18\f \x01(\bR\bunlisted\x12/\n" +
-	"\x03ack\x18\r \x01(\x0e2\x1d.memsidecar.v1alpha1.ShareAckR\x03ack\"Y\n" +
+	"\x03ack\x18\r \x01(\x0e2\x1d.memsidecar.v1alpha1.ShareAckR\x03ack\x12\x12\n" +
+	"\x04logs\x18\x0e \x01(\bR\x04logs\"Y\n" +
 	"\vSpaceMirror\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x03R\bposition\x12\x18\n" +
 	"\apending\x18\x02 \x01(\x03R\apending\x12\x14\n" +
@@ -1077,13 +1213,14 @@ const file_memsidecar_v1alpha1_share_service_proto_rawDesc = "" +
 	"\bShareAck\x12\x19\n" +
 	"\x15SHARE_ACK_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fSHARE_ACK_LOCAL\x10\x01\x12\x14\n" +
-	"\x10SHARE_ACK_SHARED\x10\x022\x84\x05\n" +
+	"\x10SHARE_ACK_SHARED\x10\x022\xf2\x05\n" +
 	"\fShareService\x12f\n" +
 	"\x05Start\x12-.memsidecar.v1alpha1.ShareServiceStartRequest\x1a..memsidecar.v1alpha1.ShareServiceStartResponse\x12c\n" +
 	"\x04Join\x12,.memsidecar.v1alpha1.ShareServiceJoinRequest\x1a-.memsidecar.v1alpha1.ShareServiceJoinResponse\x12f\n" +
 	"\x05Leave\x12-.memsidecar.v1alpha1.ShareServiceLeaveRequest\x1a..memsidecar.v1alpha1.ShareServiceLeaveResponse\x12i\n" +
 	"\x06Mirror\x12..memsidecar.v1alpha1.ShareServiceMirrorRequest\x1a/.memsidecar.v1alpha1.ShareServiceMirrorResponse\x12i\n" +
-	"\x06SetAck\x12..memsidecar.v1alpha1.ShareServiceSetAckRequest\x1a/.memsidecar.v1alpha1.ShareServiceSetAckResponse\x12i\n" +
+	"\x06SetAck\x12..memsidecar.v1alpha1.ShareServiceSetAckRequest\x1a/.memsidecar.v1alpha1.ShareServiceSetAckResponse\x12l\n" +
+	"\aSetLogs\x12/.memsidecar.v1alpha1.ShareServiceSetLogsRequest\x1a0.memsidecar.v1alpha1.ShareServiceSetLogsResponse\x12i\n" +
 	"\x06Status\x12..memsidecar.v1alpha1.ShareServiceStatusRequest\x1a/.memsidecar.v1alpha1.ShareServiceStatusResponseB\xe6\x01\n" +
 	"\x17com.memsidecar.v1alpha1B\x11ShareServiceProtoP\x01ZKgithub.com/memsidecar/memsidecar/gen/memsidecar/v1alpha1;memsidecarv1alpha1\xa2\x02\x03MXX\xaa\x02\x13Memsidecar.V1alpha1\xca\x02\x13Memsidecar\\V1alpha1\xe2\x02\x1fMemsidecar\\V1alpha1\\GPBMetadata\xea\x02\x14Memsidecar::V1alpha1b\x06proto3"
 
@@ -1100,57 +1237,62 @@ func file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memsidecar_v1alpha1_share_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_memsidecar_v1alpha1_share_service_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_memsidecar_v1alpha1_share_service_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_memsidecar_v1alpha1_share_service_proto_goTypes = []any{
-	(ShareAck)(0),                      // 0: memsidecar.v1alpha1.ShareAck
-	(*ShareServiceStartRequest)(nil),   // 1: memsidecar.v1alpha1.ShareServiceStartRequest
-	(*ShareServiceStartResponse)(nil),  // 2: memsidecar.v1alpha1.ShareServiceStartResponse
-	(*ShareServiceJoinRequest)(nil),    // 3: memsidecar.v1alpha1.ShareServiceJoinRequest
-	(*ShareServiceJoinResponse)(nil),   // 4: memsidecar.v1alpha1.ShareServiceJoinResponse
-	(*ShareServiceLeaveRequest)(nil),   // 5: memsidecar.v1alpha1.ShareServiceLeaveRequest
-	(*ShareServiceLeaveResponse)(nil),  // 6: memsidecar.v1alpha1.ShareServiceLeaveResponse
-	(*ShareServiceMirrorRequest)(nil),  // 7: memsidecar.v1alpha1.ShareServiceMirrorRequest
-	(*ShareServiceMirrorResponse)(nil), // 8: memsidecar.v1alpha1.ShareServiceMirrorResponse
-	(*ShareServiceSetAckRequest)(nil),  // 9: memsidecar.v1alpha1.ShareServiceSetAckRequest
-	(*ShareServiceSetAckResponse)(nil), // 10: memsidecar.v1alpha1.ShareServiceSetAckResponse
-	(*ShareServiceStatusRequest)(nil),  // 11: memsidecar.v1alpha1.ShareServiceStatusRequest
-	(*ShareServiceStatusResponse)(nil), // 12: memsidecar.v1alpha1.ShareServiceStatusResponse
-	(*SharedSpace)(nil),                // 13: memsidecar.v1alpha1.SharedSpace
-	(*SpaceMirror)(nil),                // 14: memsidecar.v1alpha1.SpaceMirror
-	(*SharedPurge)(nil),                // 15: memsidecar.v1alpha1.SharedPurge
-	(*timestamppb.Timestamp)(nil),      // 16: google.protobuf.Timestamp
+	(ShareAck)(0),                       // 0: memsidecar.v1alpha1.ShareAck
+	(*ShareServiceStartRequest)(nil),    // 1: memsidecar.v1alpha1.ShareServiceStartRequest
+	(*ShareServiceStartResponse)(nil),   // 2: memsidecar.v1alpha1.ShareServiceStartResponse
+	(*ShareServiceJoinRequest)(nil),     // 3: memsidecar.v1alpha1.ShareServiceJoinRequest
+	(*ShareServiceJoinResponse)(nil),    // 4: memsidecar.v1alpha1.ShareServiceJoinResponse
+	(*ShareServiceLeaveRequest)(nil),    // 5: memsidecar.v1alpha1.ShareServiceLeaveRequest
+	(*ShareServiceLeaveResponse)(nil),   // 6: memsidecar.v1alpha1.ShareServiceLeaveResponse
+	(*ShareServiceMirrorRequest)(nil),   // 7: memsidecar.v1alpha1.ShareServiceMirrorRequest
+	(*ShareServiceMirrorResponse)(nil),  // 8: memsidecar.v1alpha1.ShareServiceMirrorResponse
+	(*ShareServiceSetAckRequest)(nil),   // 9: memsidecar.v1alpha1.ShareServiceSetAckRequest
+	(*ShareServiceSetAckResponse)(nil),  // 10: memsidecar.v1alpha1.ShareServiceSetAckResponse
+	(*ShareServiceSetLogsRequest)(nil),  // 11: memsidecar.v1alpha1.ShareServiceSetLogsRequest
+	(*ShareServiceSetLogsResponse)(nil), // 12: memsidecar.v1alpha1.ShareServiceSetLogsResponse
+	(*ShareServiceStatusRequest)(nil),   // 13: memsidecar.v1alpha1.ShareServiceStatusRequest
+	(*ShareServiceStatusResponse)(nil),  // 14: memsidecar.v1alpha1.ShareServiceStatusResponse
+	(*SharedSpace)(nil),                 // 15: memsidecar.v1alpha1.SharedSpace
+	(*SpaceMirror)(nil),                 // 16: memsidecar.v1alpha1.SpaceMirror
+	(*SharedPurge)(nil),                 // 17: memsidecar.v1alpha1.SharedPurge
+	(*timestamppb.Timestamp)(nil),       // 18: google.protobuf.Timestamp
 }
 var file_memsidecar_v1alpha1_share_service_proto_depIdxs = []int32{
 	0,  // 0: memsidecar.v1alpha1.ShareServiceStartRequest.ack:type_name -> memsidecar.v1alpha1.ShareAck
-	13, // 1: memsidecar.v1alpha1.ShareServiceStartResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
+	15, // 1: memsidecar.v1alpha1.ShareServiceStartResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
 	0,  // 2: memsidecar.v1alpha1.ShareServiceJoinRequest.ack:type_name -> memsidecar.v1alpha1.ShareAck
-	13, // 3: memsidecar.v1alpha1.ShareServiceJoinResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
-	13, // 4: memsidecar.v1alpha1.ShareServiceMirrorResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
+	15, // 3: memsidecar.v1alpha1.ShareServiceJoinResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
+	15, // 4: memsidecar.v1alpha1.ShareServiceMirrorResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
 	0,  // 5: memsidecar.v1alpha1.ShareServiceSetAckRequest.ack:type_name -> memsidecar.v1alpha1.ShareAck
-	13, // 6: memsidecar.v1alpha1.ShareServiceSetAckResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
-	13, // 7: memsidecar.v1alpha1.ShareServiceStatusResponse.spaces:type_name -> memsidecar.v1alpha1.SharedSpace
-	16, // 8: memsidecar.v1alpha1.SharedSpace.contacted_at:type_name -> google.protobuf.Timestamp
-	15, // 9: memsidecar.v1alpha1.SharedSpace.purges:type_name -> memsidecar.v1alpha1.SharedPurge
-	14, // 10: memsidecar.v1alpha1.SharedSpace.mirror:type_name -> memsidecar.v1alpha1.SpaceMirror
-	0,  // 11: memsidecar.v1alpha1.SharedSpace.ack:type_name -> memsidecar.v1alpha1.ShareAck
-	16, // 12: memsidecar.v1alpha1.SharedPurge.purged_at:type_name -> google.protobuf.Timestamp
-	1,  // 13: memsidecar.v1alpha1.ShareService.Start:input_type -> memsidecar.v1alpha1.ShareServiceStartRequest
-	3,  // 14: memsidecar.v1alpha1.ShareService.Join:input_type -> memsidecar.v1alpha1.ShareServiceJoinRequest
-	5,  // 15: memsidecar.v1alpha1.ShareService.Leave:input_type -> memsidecar.v1alpha1.ShareServiceLeaveRequest
-	7,  // 16: memsidecar.v1alpha1.ShareService.Mirror:input_type -> memsidecar.v1alpha1.ShareServiceMirrorRequest
-	9,  // 17: memsidecar.v1alpha1.ShareService.SetAck:input_type -> memsidecar.v1alpha1.ShareServiceSetAckRequest
-	11, // 18: memsidecar.v1alpha1.ShareService.Status:input_type -> memsidecar.v1alpha1.ShareServiceStatusRequest
-	2,  // 19: memsidecar.v1alpha1.ShareService.Start:output_type -> memsidecar.v1alpha1.ShareServiceStartResponse
-	4,  // 20: memsidecar.v1alpha1.ShareService.Join:output_type -> memsidecar.v1alpha1.ShareServiceJoinResponse
-	6,  // 21: memsidecar.v1alpha1.ShareService.Leave:output_type -> memsidecar.v1alpha1.ShareServiceLeaveResponse
-	8,  // 22: memsidecar.v1alpha1.ShareService.Mirror:output_type -> memsidecar.v1alpha1.ShareServiceMirrorResponse
-	10, // 23: memsidecar.v1alpha1.ShareService.SetAck:output_type -> memsidecar.v1alpha1.ShareServiceSetAckResponse
-	12, // 24: memsidecar.v1alpha1.ShareService.Status:output_type -> memsidecar.v1alpha1.ShareServiceStatusResponse
-	19, // [19:25] is the sub-list for method output_type
-	13, // [13:19] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	15, // 6: memsidecar.v1alpha1.ShareServiceSetAckResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
+	15, // 7: memsidecar.v1alpha1.ShareServiceSetLogsResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
+	15, // 8: memsidecar.v1alpha1.ShareServiceStatusResponse.spaces:type_name -> memsidecar.v1alpha1.SharedSpace
+	18, // 9: memsidecar.v1alpha1.SharedSpace.contacted_at:type_name -> google.protobuf.Timestamp
+	17, // 10: memsidecar.v1alpha1.SharedSpace.purges:type_name -> memsidecar.v1alpha1.SharedPurge
+	16, // 11: memsidecar.v1alpha1.SharedSpace.mirror:type_name -> memsidecar.v1alpha1.SpaceMirror
+	0,  // 12: memsidecar.v1alpha1.SharedSpace.ack:type_name -> memsidecar.v1alpha1.ShareAck
+	18, // 13: memsidecar.v1alpha1.SharedPurge.purged_at:type_name -> google.protobuf.Timestamp
+	1,  // 14: memsidecar.v1alpha1.ShareService.Start:input_type -> memsidecar.v1alpha1.ShareServiceStartRequest
+	3,  // 15: memsidecar.v1alpha1.ShareService.Join:input_type -> memsidecar.v1alpha1.ShareServiceJoinRequest
+	5,  // 16: memsidecar.v1alpha1.ShareService.Leave:input_type -> memsidecar.v1alpha1.ShareServiceLeaveRequest
+	7,  // 17: memsidecar.v1alpha1.ShareService.Mirror:input_type -> memsidecar.v1alpha1.ShareServiceMirrorRequest
+	9,  // 18: memsidecar.v1alpha1.ShareService.SetAck:input_type -> memsidecar.v1alpha1.ShareServiceSetAckRequest
+	11, // 19: memsidecar.v1alpha1.ShareService.SetLogs:input_type -> memsidecar.v1alpha1.ShareServiceSetLogsRequest
+	13, // 20: memsidecar.v1alpha1.ShareService.Status:input_type -> memsidecar.v1alpha1.ShareServiceStatusRequest
+	2,  // 21: memsidecar.v1alpha1.ShareService.Start:output_type -> memsidecar.v1alpha1.ShareServiceStartResponse
+	4,  // 22: memsidecar.v1alpha1.ShareService.Join:output_type -> memsidecar.v1alpha1.ShareServiceJoinResponse
+	6,  // 23: memsidecar.v1alpha1.ShareService.Leave:output_type -> memsidecar.v1alpha1.ShareServiceLeaveResponse
+	8,  // 24: memsidecar.v1alpha1.ShareService.Mirror:output_type -> memsidecar.v1alpha1.ShareServiceMirrorResponse
+	10, // 25: memsidecar.v1alpha1.ShareService.SetAck:output_type -> memsidecar.v1alpha1.ShareServiceSetAckResponse
+	12, // 26: memsidecar.v1alpha1.ShareService.SetLogs:output_type -> memsidecar.v1alpha1.ShareServiceSetLogsResponse
+	14, // 27: memsidecar.v1alpha1.ShareService.Status:output_type -> memsidecar.v1alpha1.ShareServiceStatusResponse
+	21, // [21:28] is the sub-list for method output_type
+	14, // [14:21] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1alpha1_share_service_proto_init() }
@@ -1164,7 +1306,7 @@ func file_memsidecar_v1alpha1_share_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1alpha1_share_service_proto_rawDesc), len(file_memsidecar_v1alpha1_share_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   15,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,12 +19,13 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ShareService_Start_FullMethodName  = "/memsidecar.v1alpha1.ShareService/Start"
-	ShareService_Join_FullMethodName   = "/memsidecar.v1alpha1.ShareService/Join"
-	ShareService_Leave_FullMethodName  = "/memsidecar.v1alpha1.ShareService/Leave"
-	ShareService_Mirror_FullMethodName = "/memsidecar.v1alpha1.ShareService/Mirror"
-	ShareService_SetAck_FullMethodName = "/memsidecar.v1alpha1.ShareService/SetAck"
-	ShareService_Status_FullMethodName = "/memsidecar.v1alpha1.ShareService/Status"
+	ShareService_Start_FullMethodName   = "/memsidecar.v1alpha1.ShareService/Start"
+	ShareService_Join_FullMethodName    = "/memsidecar.v1alpha1.ShareService/Join"
+	ShareService_Leave_FullMethodName   = "/memsidecar.v1alpha1.ShareService/Leave"
+	ShareService_Mirror_FullMethodName  = "/memsidecar.v1alpha1.ShareService/Mirror"
+	ShareService_SetAck_FullMethodName  = "/memsidecar.v1alpha1.ShareService/SetAck"
+	ShareService_SetLogs_FullMethodName = "/memsidecar.v1alpha1.ShareService/SetLogs"
+	ShareService_Status_FullMethodName  = "/memsidecar.v1alpha1.ShareService/Status"
 )
 
 // ShareServiceClient is the client API for ShareService service.
@@ -51,6 +52,10 @@ type ShareServiceClient interface {
 	// SetAck chooses what the replies to writes on a shared space wait for, from now on. Durable on return. NOT_FOUND when
 	// the space is not shared.
 	SetAck(ctx context.Context, in *ShareServiceSetAckRequest, opts ...grpc.CallOption) (*ShareServiceSetAckResponse, error)
+	// SetLogs says whether this machine shares the daily logs of a shared space, from now on. Entries that are written here
+	// are sent, and those that others sent, also before, are received. What was sent stays with the others. Durable on
+	// return. NOT_FOUND when the space is not shared.
+	SetLogs(ctx context.Context, in *ShareServiceSetLogsRequest, opts ...grpc.CallOption) (*ShareServiceSetLogsResponse, error)
 	// Status lists the shared spaces by name.
 	Status(ctx context.Context, in *ShareServiceStatusRequest, opts ...grpc.CallOption) (*ShareServiceStatusResponse, error)
 }
@@ -113,6 +118,16 @@ func (c *shareServiceClient) SetAck(ctx context.Context, in *ShareServiceSetAckR
 	return out, nil
 }
 
+func (c *shareServiceClient) SetLogs(ctx context.Context, in *ShareServiceSetLogsRequest, opts ...grpc.CallOption) (*ShareServiceSetLogsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ShareServiceSetLogsResponse)
+	err := c.cc.Invoke(ctx, ShareService_SetLogs_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *shareServiceClient) Status(ctx context.Context, in *ShareServiceStatusRequest, opts ...grpc.CallOption) (*ShareServiceStatusResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ShareServiceStatusResponse)
@@ -147,6 +162,10 @@ type ShareServiceServer interface {
 	// SetAck chooses what the replies to writes on a shared space wait for, from now on. Durable on return. NOT_FOUND when
 	// the space is not shared.
 	SetAck(context.Context, *ShareServiceSetAckRequest) (*ShareServiceSetAckResponse, error)
+	// SetLogs says whether this machine shares the daily logs of a shared space, from now on. Entries that are written here
+	// are sent, and those that others sent, also before, are received. What was sent stays with the others. Durable on
+	// return. NOT_FOUND when the space is not shared.
+	SetLogs(context.Context, *ShareServiceSetLogsRequest) (*ShareServiceSetLogsResponse, error)
 	// Status lists the shared spaces by name.
 	Status(context.Context, *ShareServiceStatusRequest) (*ShareServiceStatusResponse, error)
 	mustEmbedUnimplementedShareServiceServer()
@@ -173,6 +192,9 @@ func (UnimplementedShareServiceServer) Mirror(context.Context, *ShareServiceMirr
 }
 func (UnimplementedShareServiceServer) SetAck(context.Context, *ShareServiceSetAckRequest) (*ShareServiceSetAckResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetAck not implemented")
+}
+func (UnimplementedShareServiceServer) SetLogs(context.Context, *ShareServiceSetLogsRequest) (*ShareServiceSetLogsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetLogs not implemented")
 }
 func (UnimplementedShareServiceServer) Status(context.Context, *ShareServiceStatusRequest) (*ShareServiceStatusResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Status not implemented")
@@ -288,6 +310,24 @@ func _ShareService_SetAck_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ShareService_SetLogs_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ShareServiceSetLogsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ShareServiceServer).SetLogs(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ShareService_SetLogs_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ShareServiceServer).SetLogs(ctx, req.(*ShareServiceSetLogsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ShareService_Status_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ShareServiceStatusRequest)
 	if err := dec(in); err != nil {
@@ -332,6 +372,10 @@ var ShareService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SetAck",
 			Handler:    _ShareService_SetAck_Handler,
+		},
+		{
+			MethodName: "SetLogs",
+			Handler:    _ShareService_SetLogs_Handler,
 		},
 		{
 			MethodName: "Status",

@@ -91,9 +91,9 @@ func (w *logCandidate) recordDecision(s *Service, tx *store.Tx, item guard.Item,
 var errLogChanged = errors.New("the log changed concurrently")
 
 // isCandidate reports whether an entry is an undecided candidate: an extraction by an agent, or an event with a
-// category.
+// category. Who sent an entry from another machine decides about it there.
 func isCandidate(e *memory.Entry) bool {
-	if len(e.Extra[extraDecided]) > 0 || textscrub.OnlyPlaceholders(e.Content) {
+	if len(e.Extra[extraDecided]) > 0 || e.IsReceived() || textscrub.OnlyPlaceholders(e.Content) {
 		return false
 	}
 	return e.Type == memory.EntryAutoExtract || e.Type == memory.EntryEvent && e.Category != ""

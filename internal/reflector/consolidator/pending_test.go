@@ -51,6 +51,8 @@ var diary = []memory.Entry{
 	{Type: memory.EntryEvent, Content: "用户喜欢下午三点开会", Category: memory.Preferences},
 	{Type: memory.EntryAutoExtract, Content: "用户喜欢下午三点开会。", Category: memory.Preferences},
 	{Type: memory.EntryAutoExtract, Content: "password=hunter2"},
+	{Type: memory.EntryAutoExtract, Content: "The fleet deploys from Graz", Category: memory.Facts,
+		Extra: map[string]json.RawMessage{memory.ExtraStore: []byte(`"0197f0e4"`)}}, // of another machine
 }
 
 // TestPending: what was written to become a memory becomes one, once, however often it is asked for; the rest stays

@@ -50,6 +50,9 @@ type Member struct {
 	Position            int64
 }
 
+// Start is the position before the first row.
+func (s *Space) Start() Head { return Head{Hash: start(s.Log)} }
+
 // start is the hash before the first row of a log.
 func start(log string) []byte {
 	sum := sha256.Sum256([]byte("memsidecar log " + log))
