@@ -246,6 +246,7 @@ export const words = {
   'why_entry of the daily log': ['entry of the daily log', '每日日志条目'],
   'why_files found in the data directory': ['files found in the data directory', '数据目录中的文件'],
   'why_joined a shared space': ['joined a shared space', '加入共享空间'],
+  'why_daily logs of the shared space': ['daily logs of the shared space', '共享空间的每日日志'],
   why_accesses: ['uses', '使用'],
   why_expired: ['expired', '已过期'],
   'why_archive log {}': ['log of {} archived', '归档 {} 的日志'],
