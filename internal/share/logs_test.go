@@ -2,7 +2,9 @@ package share_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +13,9 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/memtest/postgres"
+	"github.com/memsidecar/memsidecar/internal/share"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
@@ -351,4 +355,40 @@ func TestCrashWhileLogsAreShared(t *testing.T) {
 		t.Errorf("only %d operations were crashed", crashed)
 	}
 	t.Logf("%d operations of the file system, each crashed once", crashed)
+}
+
+// TestStateFromBeforeLogs: the file of a program that knew no shared logs is read, and shares none; that of a newer
+// program is refused by name.
+func TestStateFromBeforeLogs(t *testing.T) {
+	t.Parallel()
+	pg := postgres.Start(t)
+	a := start(t, crashfs.New())
+	must(t, a.share.Start(t.Context(), "team", pg.Database(t, "before")))
+	a.stop()
+	must(t, a.store.Close(t.Context()))
+	raw, err := durable.ReadFile(a.fs, "share/team.json")
+	must(t, err)
+	write := func(version string) {
+		text := strings.Replace(string(raw), `"version":4`, `"version":`+version, 1)
+		must(t, durable.WriteFile(a.fs, "share/team.json", func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return err
+		}))
+	}
+	write("3")
+	a = start(t, a.fs)
+	a.log(today(), "a1", "stays here")
+	a.add("m1", "The build runs on port 8080")
+	eventually(t, func() string {
+		if s := a.share.Status()[0]; s.Position != 1 || s.Waiting != 0 || s.Logs {
+			return fmt.Sprintf("%+v; want the memory to be sent alone", s)
+		}
+		return ""
+	})
+	a.stop()
+	write("5")
+	err = share.New().Open(t.Context(), share.Config{Store: a.store, FS: a.fs, Now: time.Now})
+	if !errors.Is(err, memory.ErrNewerVersion) {
+		t.Errorf("a newer file: %v", err)
+	}
 }
