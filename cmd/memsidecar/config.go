@@ -52,6 +52,10 @@ default, file (config.yaml in $XDG_CONFIG_HOME/memsidecar, or --config), environ
   embeddings_query_prefix         prefix for queries, for models that need one
   embeddings_text_prefix          prefix for stored texts, for models that need one
   embeddings_allow_http           allow plain HTTP to other machines
+  fleet                           database of a fleet, of which the daemon becomes a node (daemon serve --help)
+  fleet_ack                       what replies to writes wait for: shared (the database) or local (this disk)
+  fleet_idle                      time without use after which a space of the fleet leaves the node
+  fleet_bytes                     bytes that open spaces take before the longest unused leave, such as 512MiB
 
 API keys and header values are never printed. "memsidecar config test-llm" tests the language model.
 

@@ -21,17 +21,26 @@ const garbagePercent = 50
 // serveCommand is "daemon serve": the daemon itself.
 func (a *app) serveCommand() *cobra.Command {
 	var check bool
+	var node fleetFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the daemon in the foreground",
 		Long: `Run the daemon in the foreground, for a service manager or for debugging. It supports systemd socket
 activation and readiness notification; "memsidecar daemon service install" sets them up.
 
+With --fleet the daemon is a node of a fleet: many daemons serve the spaces of one PostgreSQL database, and any of them
+serves any space. A space is opened from the database when a request names it, created by the first write to it, and
+dropped from this node when nobody used it for a while and the database has everything. The data directory must be
+empty at first, or of a node. A reply to a write waits until the database has it, so a disk that vanishes takes nothing
+acknowledged with it; daily logs and sessions stay on the node, and go with the space. docs/shared.md has a tutorial.
+
 SIGINT or SIGTERM stops it gracefully: it finishes requests in progress and publishes the files. A second signal
 ends it at once, without losing acknowledged data.`,
-		Example: "  memsidecar daemon serve --check",
-		Args:    cobra.NoArgs,
+		Example: `  memsidecar daemon serve --check
+  memsidecar serve --fleet postgres://memsidecar@db.example.com/memories`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.flags.set = append(a.flags.set, node.settings()...)
 			cfg, err := a.load()
 			if err != nil {
 				return err
@@ -85,8 +94,31 @@ ends it at once, without losing acknowledged data.`,
 		},
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "only check the configuration and exit")
+	node.add(cmd)
 	a.addSet(cmd)
 	return cmd
+}
+
+// fleetFlags are the flags of a node of a fleet; "" is not given.
+type fleetFlags struct{ url, ack, idle, bytes string }
+
+// add adds them to a command.
+func (f *fleetFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.url, "fleet", "", "be a node of the fleet at the database `URL`")
+	flags.StringVar(&f.ack, "ack", "", "what replies to writes wait for in a fleet: shared (default), or local")
+	flags.StringVar(&f.idle, "fleet-idle", "", "drop a space that nobody used for this `TIME` (default 10m)")
+	flags.StringVar(&f.bytes, "fleet-bytes", "", "drop the longest unused when open spaces take more `BYTES` (default 1GiB)")
+}
+
+// settings are the flags that were given, as settings.
+func (f *fleetFlags) settings() (out []string) {
+	for _, s := range [][2]string{{"fleet", f.url}, {"fleet_ack", f.ack}, {"fleet_idle", f.idle}, {"fleet_bytes", f.bytes}} {
+		if s[1] != "" {
+			out = append(out, s[0]+"="+s[1])
+		}
+	}
+	return out
 }
 
 // logFlush is how long the end of the daemon waits for the reader of the log.

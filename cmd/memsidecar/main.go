@@ -153,7 +153,9 @@ func (a *app) rootCommand() *cobra.Command {
 	addGroup(root, "daemon", a.daemonCommand(), a.statusCommand(), a.doctorCommand(), a.checkCommand(),
 		a.configCommand(), a.uiCommand(), a.shareCommand())
 	addGroup(root, "files", a.backupCommand(), a.exportCommand(), a.importCommand(), a.viewCommand())
-	root.AddCommand(a.demoCommand(), a.manCommand())
+	serve := a.serveCommand() // also where those look for it who run a server
+	serve.Hidden = true
+	root.AddCommand(a.demoCommand(), a.manCommand(), serve)
 	a.addCompletions(root)
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {

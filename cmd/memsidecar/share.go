@@ -296,8 +296,25 @@ func (a *app) shareStatus() func(*cobra.Command, []string) error {
 		if err != nil {
 			return err
 		}
-		return a.out.result(resp, func() { a.printShared(resp.GetSpaces()) })
+		return a.out.result(resp, func() { a.printSharing(resp) })
 	})
+}
+
+// printSharing prints how the sharing goes, and the fleet.
+func (a *app) printSharing(resp *pbalpha.ShareServiceStatusResponse) {
+	f := resp.GetFleet()
+	if f == nil || len(resp.GetSpaces()) > 0 {
+		a.printShared(resp.GetSpaces())
+	}
+	if f == nil {
+		return
+	}
+	a.out.printf("Node of the fleet at %s: %d spaces are open, about %s of %s; %d opened and %d dropped since the start; "+
+		"%d operations wait.\n", f.GetDatabase(), f.GetOpen(), size(f.GetBytes()), size(f.GetLimitBytes()),
+		f.GetOpened(), f.GetDropped(), f.GetWaiting())
+	if f.GetError() != "" {
+		a.out.printf("The last space that was asked for could not be opened: %s\n", oneLine(f.GetError()))
+	}
 }
 
 // printShared prints the shared spaces as a table, and the errors below it.

@@ -38,7 +38,8 @@ type Config struct {
 	// MetricsListen is where metrics and health are served over HTTP: the absolute path of a Unix socket, or a
 	// loopback address such as 127.0.0.1:9464. Key metrics_listen, default none.
 	MetricsListen string
-	// HistoryDays is for how many days operations can be listed and undone, 1 or more. Key history_days, default 90.
+	// HistoryDays is for how many days operations can be listed and undone, 1 or more. Key history_days, default 90, and 1 on a
+	// node of a fleet.
 	HistoryDays int
 	// SessionIdle is the time without messages after which a session is taken to have ended, such as 30m or 2h.
 	// Key session_idle, default 30m.
@@ -84,6 +85,8 @@ type Config struct {
 	DecayLambda float64
 	// LLM is the language model that is asked, if any. Its keys begin with llm_.
 	LLM LLM
+	// Fleet makes the daemon a node of a fleet. Its keys begin with fleet.
+	Fleet Fleet
 	// Embeddings says who tells what texts mean. Its keys begin with embeddings_.
 	Embeddings Embeddings
 
@@ -139,6 +142,9 @@ func (c Config) fillDefaults(env func(string) string) (Config, error) {
 	if c.Socket, err = filepath.Abs(c.Socket); err != nil {
 		return c, fmt.Errorf("socket: %w", err)
 	}
+	if c.Fleet.URL != "" {
+		setDefault(&c.HistoryDays, fleetHistoryDays)
+	}
 	setDefault(&c.HistoryDays, store.DefaultHistoryDays)
 	setDefault(&c.SessionIdle, DefaultSessionIdle)
 	setDefault(&c.Timezone, DefaultTimezone)
@@ -148,7 +154,7 @@ func (c Config) fillDefaults(env func(string) string) (Config, error) {
 	setDefault(&c.ArchiveDays, archiver.DefaultArchiveDays)
 	setDefault(&c.DeleteDays, archiver.DefaultDeleteDays)
 	setDefault(&c.DecayLambda, DefaultDecayLambda)
-	c.LLM = c.LLM.withDefaults()
+	c.LLM, c.Fleet = c.LLM.withDefaults(), c.Fleet.withDefaults()
 	return c, nil
 }
 

@@ -128,7 +128,7 @@ var variable = lazyregexp.New(`^[A-Z_][A-Z0-9_]{0,127}$`)
 // quote it.
 func mayBeSecret(key string) bool {
 	return key == "llm_api_key_env" || key == "llm_headers" || key == "llm_base_url" ||
-		key == "embeddings_api_key_env" || key == "embeddings_base_url"
+		key == "embeddings_api_key_env" || key == "embeddings_base_url" || key == "fleet"
 }
 
 // setDuration returns a setter for a positive duration.

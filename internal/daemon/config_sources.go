@@ -115,7 +115,7 @@ func settings() []setting {
 			c.DecayLambda = f
 			return nil
 		}, func(c Config) string { return strconv.FormatFloat(c.DecayLambda, 'g', -1, 64) }},
-	}, slices.Concat(llmSettings(), embeddingsSettings())...)
+	}, slices.Concat(llmSettings(), embeddingsSettings(), fleetSettings())...)
 }
 
 // setPath returns a setter for a path. A leading ~ is not expanded.

@@ -71,6 +71,7 @@ func TestConfigDefaults(t *testing.T) {
 		"embeddings_inside=true", "embeddings_base_url=", "embeddings_model=", "embeddings_api_key_env=",
 		"embeddings_api_key_file=", "embeddings_query_prefix=",
 		"embeddings_text_prefix=", "embeddings_allow_http=false",
+		"fleet=", "fleet_ack=shared", "fleet_idle=10m0s", "fleet_bytes=1073741824",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

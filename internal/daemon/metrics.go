@@ -118,6 +118,9 @@ func (d *daemon) sample() metrics.Sample {
 	s.Publications = []metrics.Publication{d.publication("memory.json", d.memories.Status()),
 		d.publication("logs", d.logs.Status())}
 	s.Share = shareSample(d.share.Status(), d.now())
+	if f := d.share.FleetStatus(); f != nil {
+		s.Share.Fleet = &metrics.Fleet{Open: int64(f.Open), Bytes: f.Bytes, Opened: f.Opened, Dropped: f.Dropped}
+	}
 	for _, job := range d.scheduler.Status() {
 		s.Jobs = append(s.Jobs, metrics.Job{Name: job.Name, Failures: job.Failures})
 	}

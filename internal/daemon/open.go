@@ -67,13 +67,18 @@ func (d *daemon) openStore(ctx context.Context) (err error) {
 	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log, OnEdit: foreign, OnDisplaced: displaced})
 	d.logs = dailylog.NewPublisher(dailylog.Config{FS: d.fs, Now: d.now, Logger: d.log, OnEdit: foreign, OnDisplaced: displaced})
 	d.finder = logindex.New(logindex.Config{Search: d.engine, Now: d.local})
-	d.share = share.New()
 	d.failed, d.recallIndex = make(chan error, 1), recall.NewIndex()
+	d.share = share.New()
+	projections := []store.Projection{d.engine, d.recallIndex, d.finder, d.share}
+	if d.cfg.Fleet.URL == "" { // a node publishes nothing
+		projections = append(projections, d.memories, d.logs)
+	}
 	d.store, err = store.Open(store.Config{
 		FS: d.fs, Now: d.now, Elapsed: d.elapsed, Logger: d.log, HistoryDays: d.cfg.HistoryDays,
-		Projections: []store.Projection{d.engine, d.memories, d.logs, d.recallIndex, d.finder, d.share},
+		Projections: projections,
 		Needed:      d.share.Needed,
 		ReadOnly:    d.share.ReadOnly,
+		Opened:      d.share.Opened,
 		Failed:      func(err error) { d.failed <- err },
 	})
 	if err != nil {
@@ -88,10 +93,21 @@ func (d *daemon) openStore(ctx context.Context) (err error) {
 	}
 	d.recallIndex.Load(d.store)
 	d.finder.SetStore(d.store)
+	if d.cfg.Fleet.URL != "" {
+		d.memories.Attach(unpublished[jsonstore.View]{jsonstore.FromStore(d.store)})
+		d.logs.Attach(unpublished[dailylog.View]{dailylog.FromStore(d.store)})
+		return nil
+	}
 	d.memories.Attach(jsonstore.FromStore(d.store))
 	d.logs.Attach(dailylog.FromStore(d.store))
 	return nil
 }
+
+// unpublished is a source of which nothing is published.
+type unpublished[V any] struct{ publish.Source[V] }
+
+// Spaces lists none.
+func (unpublished[V]) Spaces() []string { return nil }
 
 // openServices builds what works on the store, and takes over what was written while no daemon ran.
 func (d *daemon) openServices(ctx context.Context) (err error) {
@@ -142,6 +158,7 @@ func (d *daemon) openServer() {
 	credentials := unixsock.NewCredentials([]uint32{uint32(os.Getuid())}, unixsock.PeerOf, d.log)
 	d.counts = memorysvc.New(d.store, d.local)
 	options := append(d.monitor.Options(), rpc.RefusePaused(d.pauses.Host, d.sessions)...)
+	options = append(options, rpc.OpenSpaces(d.share)...)
 	options = append(options, rpc.Acknowledge(d.share, d.now)...)
 	d.server = grpc.NewServer(append(options, grpc.Creds(credentials), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(stopWait), grpc.NumStreamWorkers(warmWorkers))...)
 	d.health = rpc.Register(d.server, rpc.Deps{
@@ -173,7 +190,7 @@ func (d *daemon) adopt(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look for files to adopt: %w", err)
 	}
-	if d.store.LSN() > 0 && !unfinished {
+	if d.store.LSN() > 0 && !unfinished || d.cfg.Fleet.URL != "" {
 		return nil
 	}
 	report, err := jsonstore.Adopt(ctx, d.store, d.fs, d.cfg.Location())

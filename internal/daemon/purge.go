@@ -15,7 +15,7 @@ import (
 func (d *daemon) openPurges(ctx context.Context) error {
 	d.purges = purge.New(purge.Config{
 		Store: d.store, FS: d.fs, Memories: d.memories, Logs: d.logs, SaveIndex: d.saveErased, Logger: d.log,
-		PendingEdits: d.waitingEdits, Announce: d.share.Announce, Stopping: d.stopping,
+		PendingEdits: d.waitingEdits, Announce: d.share.Announce, Only: d.cfg.Fleet.URL != "", Stopping: d.stopping,
 	})
 	err := d.purges.Resume(ctx)
 	if errors.Is(err, memory.ErrUnfinished) && durable.IsDiskFull(err) {

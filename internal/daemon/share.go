@@ -21,7 +21,8 @@ func (d *daemon) openShare(ctx context.Context) error {
 	}
 	return d.share.Open(ctx, share.Config{
 		Store: d.store, FS: d.fs, Now: d.now, Logger: d.log, Location: d.cfg.Location(), Host: host,
-		Erase:  d.eraseReceived,
+		Erase: d.eraseReceived,
+		Fleet: d.cfg.Fleet.share(), Forget: d.engine.Drop,
 		Mirror: share.MirrorSource{Describe: d.describe, Makers: d.engine.Makers(), Vectors: d.madeVectors},
 	})
 }
@@ -52,8 +53,13 @@ func (d *daemon) madeVectors(ctx context.Context, space string, lacking []mirror
 
 // findShare reports the shared spaces whose exchange fails.
 func (d *daemon) findShare() (out []rpc.Finding) {
+	if f := d.share.FleetStatus(); f != nil {
+		out = append(out, fleetFinding(f))
+	}
 	for _, s := range d.share.Status() {
 		switch {
+		case s.Fleet && s.Error == "" && d.share.Fleet():
+			// there may be thousands
 		case s.Stopped:
 			out = append(out, rpc.Finding{Name: "share", Level: rpc.LevelFail,
 				Detail: rpc.Say("space %s is not exchanged any more; local work goes on: %s", s.Space, s.Error),
@@ -77,6 +83,18 @@ func (d *daemon) findShare() (out []rpc.Finding) {
 		}
 	}
 	return out
+}
+
+// fleetFinding reports the fleet of which this daemon is a node.
+func fleetFinding(f *share.FleetStatus) rpc.Finding {
+	if f.Error != "" {
+		return rpc.Finding{Name: "fleet", Level: rpc.LevelWarn,
+			Detail: rpc.Say("the last space that was asked for could not be opened: %s", f.Error),
+			Remedy: rpc.Say("clients get SPACE_NOT_OPEN and may repeat the call; see `memsidecar share status`")}
+	}
+	return rpc.Finding{Name: "fleet", Level: rpc.LevelOK,
+		Detail: rpc.Say("this is a node of the fleet at %s: %d spaces are open, %d operations wait", f.Database, f.Open,
+			f.Waiting)}
 }
 
 // shareSample sums up the shared spaces for metrics.

@@ -42,8 +42,19 @@ var (
 	ErrNotReached = errors.New("the position is not reached")
 	// ErrShareStopped is a shared space that is not exchanged any more.
 	ErrShareStopped = errors.New("the shared space is not exchanged any more")
-	ErrOwnProcess   = errors.New("the command needs a process of its own")
+	// ErrNotOpen is a space of a fleet that is not on this node, and cannot be brought here now.
+	ErrNotOpen    = errors.New("the space is not open on this node")
+	ErrOwnProcess = errors.New("the command needs a process of its own")
 )
+
+// NotOpenError is a write to a space of a fleet that is not open on this node. It matches ErrNotOpen.
+type NotOpenError struct{ Space string }
+
+// Error names the space.
+func (e *NotOpenError) Error() string { return fmt.Sprintf("space %q: %v", e.Space, ErrNotOpen) }
+
+// Is makes errors.Is(err, ErrNotOpen) true.
+func (e *NotOpenError) Is(target error) bool { return target == ErrNotOpen }
 
 // Violation is one thing wrong with a request.
 type Violation struct {

@@ -37,6 +37,7 @@ var table = []struct {
 	{memory.ErrShareStopped, codes.FailedPrecondition, "SHARE_STOPPED"},
 	{memory.ErrNoMirror, codes.FailedPrecondition, "NO_MIRROR"},
 	{memory.ErrDatabaseAway, codes.Unavailable, "DATABASE_UNAVAILABLE"},
+	{memory.ErrNotOpen, codes.Unavailable, "SPACE_NOT_OPEN"},
 	{memory.ErrDatabase, codes.FailedPrecondition, "DATABASE"},
 	{memory.ErrUnsent, codes.FailedPrecondition, "UNSENT"},
 	{memory.ErrUnfinished, codes.FailedPrecondition, "PURGE_UNFINISHED"},

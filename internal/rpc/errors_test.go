@@ -56,6 +56,7 @@ var sentinels = map[string]struct {
 	"ErrUnsent":        {memory.ErrUnsent, codes.FailedPrecondition},
 	"ErrUnauthorized":  {memory.ErrUnauthorized, codes.PermissionDenied},
 	"ErrShareStopped":  {memory.ErrShareStopped, codes.FailedPrecondition},
+	"ErrNotOpen":       {memory.ErrNotOpen, codes.Unavailable},
 	"ErrNotReached":    {memory.ErrNotReached, codes.DeadlineExceeded},
 	// Of a write it says that it may have happened.
 	"ErrOutcomeUnknown": {memory.ErrOutcomeUnknown, codes.DeadlineExceeded},

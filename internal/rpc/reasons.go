@@ -96,6 +96,8 @@ var Reasons = []Reason{
 		"shared log. Nothing was written.",
 		"See `memsidecar share status`; `memsidecar share ack SPACE local` lets work go on on this machine alone."},
 	{"SHUTTING_DOWN", KindError, "The daemon stops.", "Repeat the call when it runs again."},
+	{"SPACE_NOT_OPEN", KindError, "A node of a fleet does not have the space, and cannot get it from the database now. " +
+		"Nothing was written.", "Repeat the call, here or at another node; see `memsidecar share status`."},
 	{"STALE_REVISION", KindError, "The item changed since the revision that the request expects. Also an outcome.",
 		"Read it again and repeat the change."},
 	{"UNAUTHORIZED", KindError, "Another user of the machine called.", "Call as the user of the daemon."},
@@ -131,6 +133,7 @@ var Reasons = []Reason{
 	{"NOTHING_LEFT", KindViolation, "The text consists only of secrets or private passages, which are never stored.",
 		""},
 	{"NOT_ABSOLUTE", KindViolation, "A path must be absolute.", ""},
+	{"FLEET_SPACE", KindViolation, "The space is one of the fleet, and leaves the node by itself when nobody uses it.", ""},
 	{"NOT_SHARED", KindViolation, "The position is one in a space that is not shared on this machine.",
 		"Join the space here, or ask a machine that takes part."},
 	{"NOT_STORED", KindViolation, "A dry run needs a stored session.", "Append the messages to a session first."},

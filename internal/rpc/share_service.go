@@ -151,7 +151,13 @@ func ackFromProto(ack pb.ShareAck) (share.Ack, error) {
 func (s *shareServer) Status(context.Context, *pb.ShareServiceStatusRequest) (*pb.ShareServiceStatusResponse, error) {
 	res := &pb.ShareServiceStatusResponse{}
 	for _, st := range s.share.Status() {
-		res.Spaces = append(res.Spaces, sharedSpaceToProto(&st))
+		if !st.Fleet || st.Waiting > 0 || st.Error != "" || !s.share.Fleet() {
+			res.Spaces = append(res.Spaces, sharedSpaceToProto(&st))
+		}
+	}
+	if f := s.share.FleetStatus(); f != nil {
+		res.Fleet = &pb.Fleet{Database: f.Database, Open: int64(f.Open), Waiting: int64(f.Waiting), Failing: int64(f.Failing),
+			Bytes: f.Bytes, LimitBytes: f.Limit, Opened: f.Opened, Dropped: f.Dropped, Error: f.Error}
 	}
 	return res, nil
 }

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
@@ -294,6 +297,66 @@ func (e *Engine) saveFiles(fsys durable.FS, s *space) error {
 		return err
 	}
 	return e.saveVectorsOf(s)
+}
+
+// dropWait bounds how long Drop waits for those who use a space, such as a batch that is being embedded.
+const dropWait = 10 * time.Second
+
+// Drop forgets a space that the source does not have any more, and removes its files. It waits until nobody uses it.
+// Durable on return. Error: that somebody still uses it.
+func (e *Engine) Drop(name string) error {
+	name = spaceName(name)
+	e.drain()
+	e.mu.RLock()
+	s := e.spaces[name]
+	e.mu.RUnlock()
+	if s != nil {
+		if err := e.closeDropped(s); err != nil {
+			return err
+		}
+	}
+	files := []string{indexFile(name)}
+	for _, model := range modelNames {
+		files = append(files, vectorFile(name, model))
+	}
+	removed := false
+	for _, file := range files {
+		switch err := e.fsys.Remove(file); {
+		case err == nil:
+			removed = true
+		case !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("remove %s: %w", file, err)
+		}
+	}
+	if !removed {
+		return nil
+	}
+	return e.fsys.SyncDir("index")
+}
+
+// closeDropped gives back the index of a space whose files are about to be removed.
+func (e *Engine) closeDropped(s *space) error {
+	s.opening <- struct{}{}
+	defer func() { <-s.opening }()
+	var errs []error
+	if x := e.indexOf(s); x != nil {
+		const pause = 5 * time.Millisecond
+		for waited := time.Duration(0); !e.dropIndex(s, EmbeddingCoverage{}); waited += pause {
+			if waited >= dropWait {
+				return fmt.Errorf("the index of space %q is in use", s.name)
+			}
+			time.Sleep(pause)
+		}
+		for _, v := range x.vectors {
+			errs = append(errs, e.stores.close(s.name, v.model.Name()))
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s.users == 0 {
+		delete(e.spaces, s.name)
+	}
+	return errors.Join(errs...)
 }
 
 // openNames lists the open spaces, sorted.

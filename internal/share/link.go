@@ -196,7 +196,7 @@ func (l *link) poll(ctx context.Context, log *pglog.Log) (out []*space, err erro
 func (l *link) exchange(ctx context.Context, log *pglog.Log, sp *space) error {
 	l.busy.Lock()
 	defer l.busy.Unlock()
-	if sp.stopped() || !l.service.Shared(sp.name) {
+	if !l.service.exchanges(sp) {
 		return nil
 	}
 	err := l.service.exchange(ctx, log, sp)
@@ -226,7 +226,7 @@ func (l *link) exchange(ctx context.Context, log *pglog.Log, sp *space) error {
 func (l *link) settle(sp *space) {
 	l.busy.Lock()
 	defer l.busy.Unlock()
-	if sp.stopped() || !l.service.Shared(sp.name) {
+	if !l.service.exchanges(sp) {
 		return
 	}
 	_, _, changed := l.service.cfg.Store.Space(sp.name).Look(nil)

@@ -109,6 +109,9 @@ func (s *Service) purgesOf(space string) (out []pendingPurge) {
 func (s *Service) Announce(p *store.Purge) (ids []string, ended func(error) error, err error) {
 	var fresh []pendingPurge
 	for _, st := range s.Status() {
+		if s.fleet != nil && st.Space != p.Space() {
+			continue // it is somebody else's, and keeps its texts
+		}
 		if st.ReadOnly { // the store lets no purge begin that concerns it
 			continue
 		}

@@ -57,7 +57,7 @@ func (s *Service) Join(ctx context.Context, remoteName, name, address string, re
 				_ = log.RemoveMember(ctx, remote.ID, s.cfg.Store.Origin(), sp.state.Line)
 			}
 		}()
-		values, head, err := fetch(ctx, log, remote)
+		values, head, _, err := fetch(ctx, log, remote)
 		if err != nil {
 			return err
 		}
@@ -177,16 +177,19 @@ func (s *Service) begin(sp *space, remote pglog.Space, from int64, held *seed) e
 	return sp.save(s.cfg.FS)
 }
 
-// fetch reads a snapshot and the rows behind it.
-func fetch(ctx context.Context, log *pglog.Log, remote pglog.Space) (values merge.Values, head pglog.Head, err error) {
+// fetch reads a snapshot, whose position it returns, and the rows behind it.
+func fetch(ctx context.Context, log *pglog.Log, remote pglog.Space) (
+	values merge.Values, head pglog.Head, snapshotAt int64, err error,
+) {
 	head, parts, err := log.Snapshot(ctx, remote.ID)
 	if err != nil {
-		return values, head, err
+		return values, head, 0, err
 	}
+	snapshotAt = head.Seq
 	for i, part := range parts {
 		var some merge.Values
 		if err := decodeStrict(part, &some); err != nil {
-			return values, head, fmt.Errorf("part %d of the snapshot at row %d: %w", i, head.Seq, errRecord)
+			return values, head, 0, fmt.Errorf("part %d of the snapshot at row %d: %w", i, head.Seq, errRecord)
 		}
 		for _, key := range some.Keys() {
 			values.Take(key, &some)
@@ -195,18 +198,18 @@ func fetch(ctx context.Context, log *pglog.Log, remote pglog.Space) (values merg
 	for {
 		rows, err := log.Read(ctx, remote.ID, head, readAtOnce)
 		if err != nil {
-			return values, head, err
+			return values, head, 0, err
 		}
 		for i := range rows {
 			rec, err := decodeRecord(&rows[i])
 			if err != nil {
-				return values, head, err
+				return values, head, 0, err
 			}
 			values.Apply(rec.Changes)
 			head = pglog.Head{Seq: rows[i].Seq, Hash: rows[i].Hash}
 		}
 		if len(rows) < readAtOnce {
-			return values, head, nil
+			return values, head, snapshotAt, nil
 		}
 	}
 }

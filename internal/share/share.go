@@ -39,6 +39,11 @@ type Config struct {
 	Erase func(ctx context.Context, req store.PurgeRequest) (texts []string, err error)
 	// Mirror is what mirrors of spaces need of the rest of the program.
 	Mirror MirrorSource
+	// Fleet opens spaces when they are asked for; nil does not.
+	Fleet *Fleet
+	// Forget removes what the rest of the program keeps of a space that is dropped: its index and the files of that. It
+	// must not call the Service. Only with spaces that were opened in a fleet.
+	Forget func(space string) error
 	// Poll is how often the log is asked when nothing is announced; 0 is 5 s.
 	Poll time.Duration
 }
@@ -61,7 +66,10 @@ type Service struct {
 	run      context.Context //nolint:containedctx // links that start later end with the others; nil before Run; guarded by mu
 	group    sync.WaitGroup
 
-	setup sync.Mutex // held while a space is shared, joined or left
+	fleet *fleet // nil without one
+
+	// setup is held while a space is shared, joined or left; for reading while one is opened or dropped in a fleet.
+	setup sync.RWMutex
 
 	purgesMu sync.Mutex
 	purges   []pendingPurge // that no log has yet, oldest first; guarded by purgesMu
@@ -90,16 +98,24 @@ func (s *Service) Open(ctx context.Context, cfg Config) error {
 		return err
 	}
 	s.purges = list.Purges
+	if states, err = s.dropLeftovers(ctx, states); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, st := range states {
-		sp := newSpace(st.Space, st)
-		if err := sp.resume(ctx, cfg.Store); err != nil {
-			sp.stop(err)
+		if st.Fleet && cfg.Fleet != nil {
+			st.URL, st.Ack = cfg.Fleet.URL, cfg.Fleet.Ack
 		}
+		sp := newSpace(st.Space, st)
 		s.spaces[st.Space], s.logs[st.Remote.Log] = sp, sp
 	}
-	return nil
+	resume(ctx, cfg.Store, s.spaces)
+	if cfg.Fleet == nil {
+		return nil
+	}
+	s.fleet = newFleet(s, *cfg.Fleet)
+	return s.fleet.adopt()
 }
 
 // Run sends and receives until ctx ends.
@@ -108,6 +124,9 @@ func (s *Service) Run(ctx context.Context) error {
 	s.run = ctx
 	for _, sp := range s.spaces {
 		s.attach(sp)
+	}
+	if s.fleet != nil {
+		s.group.Go(func() { s.fleet.run(ctx) })
 	}
 	s.mu.Unlock()
 	<-ctx.Done()
@@ -145,7 +164,7 @@ func (s *Service) detach(l *link, sp *space) {
 	l.remove(sp)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(l.members()) == 0 && s.links[l.address] == l {
+	if len(l.members()) == 0 && s.links[l.address] == l && (s.fleet == nil || s.fleet.cfg.URL != l.address) {
 		delete(s.links, l.address)
 		l.end()
 	}
@@ -207,6 +226,7 @@ type Status struct {
 	Error    string // of the last attempt, "" when it succeeded
 	Stopped  bool   // Error does not go away by itself
 	ReadOnly bool   // the space is received and never written to
+	Fleet    bool   // a request opened it
 	Unlisted bool   // the user may not put this machine on the list of those that a purge waits for
 	Ack      Ack    // what replies to writes wait for
 	Logs     bool   // daily logs are sent and received
@@ -234,7 +254,7 @@ func (s *Service) Status() (out []Status) {
 }
 
 // Leave ends the sharing of a space. Its memories stay, here and at the others. Without force, an *UnsentError when
-// operations wait; they stay here alone. Durable on return.
+// operations wait; they stay here alone. Durable on return. Error: *memory.InvalidError for a space of a fleet.
 func (s *Service) Leave(ctx context.Context, name string, force bool) error {
 	s.setup.Lock()
 	defer s.setup.Unlock()
@@ -243,6 +263,11 @@ func (s *Service) Leave(ctx context.Context, name string, force bool) error {
 	s.mu.RUnlock()
 	if sp == nil {
 		return &memory.NotFoundError{Kind: "shared space", Name: name}
+	}
+	if s.fleet != nil && sp.state.Fleet {
+		var check memory.Check
+		check.Add("space", "FLEET_SPACE", "is one of the fleet, and leaves the node by itself when nobody uses it")
+		return check.Err()
 	}
 	status := sp.status()
 	if n := status.Waiting + len(s.purgesOf(name)); n > 0 && !force {

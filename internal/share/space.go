@@ -64,6 +64,8 @@ type space struct {
 	changed chan struct{}
 	// failures counts failed exchanges. Guarded by mu.
 	failures int
+	// closing says that the space is being dropped: nobody else writes to it. Guarded by mu.
+	closing bool
 	// left says that the space is not shared any more, ended that the daemon stops. Guarded by mu.
 	left, ended bool
 	// shown is what people see. Guarded by mu.
@@ -78,7 +80,7 @@ func newSpace(name string, st *state) *space {
 		changed: make(chan struct{}), received: map[line]int64{}, asked: map[line]bool{}}
 	sp.moved = sync.NewCond(&sp.mu)
 	sp.readOnly = st.ReadOnly
-	sp.shown = Status{Space: name, ReadOnly: st.ReadOnly}
+	sp.shown = Status{Space: name, ReadOnly: st.ReadOnly, Fleet: st.Fleet}
 	sp.logs = st.Logs
 	if st.Remote.ID != 0 {
 		sp.saved.Store(st.settled())
@@ -119,49 +121,88 @@ func (sp *space) sharesAnything(op int64, changes []journal.Change) bool {
 		sp.logs.sends(op) && len(sentEntries(changes)) > 0
 }
 
-// resume finds the waiting operations in the journal. Nothing may be written meanwhile.
-func (sp *space) resume(ctx context.Context, st *store.Store) error {
+// resumed is a space whose waiting operations are looked for in the journal.
+type resumed struct {
+	space   *space
+	fresh   []*journal.Record // that Known does not have
+	changed int64
+}
+
+// resume finds the waiting operations of spaces in the journal, which is read once. Where that fails the exchange of the
+// space stops. Nothing may be written meanwhile.
+func resume(ctx context.Context, st *store.Store, spaces map[string]*space) {
+	from, byName := int64(math.MaxInt64), map[string]*resumed{}
+	for name, sp := range spaces {
+		changed, err := sp.canResume(st)
+		if err != nil {
+			sp.stop(err)
+			continue
+		}
+		byName[name] = &resumed{space: sp, changed: changed}
+		from = min(from, sp.state.settled()+1)
+	}
+	if len(byName) == 0 {
+		return
+	}
+	for rec, err := range st.Operations(ctx, from, math.MaxInt64) {
+		if err != nil {
+			for _, r := range byName {
+				r.space.stop(fmt.Errorf("read the operations that wait to be sent: %w", err))
+			}
+			return
+		}
+		if r := byName[rec.Space]; r != nil && rec.Op > r.space.state.settled() {
+			r.take(rec)
+		}
+	}
+	for _, r := range byName {
+		r.end(st)
+	}
+}
+
+// canResume reports whether the journal still has what waits, and returns the newest record of the space.
+func (sp *space) canResume(st *store.Store) (changed int64, err error) {
 	s := sp.state
 	if s.Epoch != st.Epoch() {
-		return fmt.Errorf("the store began a new line of history (a restore or a repair), so what is sent is not known; "+
+		return 0, fmt.Errorf("the store began a new line of history (a restore or a repair), so what is sent is not known; "+
 			"run `memsidecar share leave %s --force`, then join again: what only this machine holds is sent then", sp.name)
 	}
-	_, _, changed := st.Space(sp.name).Look(nil)
+	_, _, changed = st.Space(sp.name).Look(nil)
 	if settled, first := s.settled(), st.First(); settled+1 < first && changed > settled && !sp.readOnly {
 		sp.saved.Store(math.MaxInt64 - 1) // the rest is of no use
-		return fmt.Errorf("what was written here since operation %d is not sent, and history before operation %d is not "+
+		return 0, fmt.Errorf("what was written here since operation %d is not sent, and history before operation %d is not "+
 			"kept any more; run `memsidecar share leave %s --force`, then join again: what only this machine holds is "+
 			"sent then", settled, first, sp.name)
 	}
 	if s.Seed != nil && s.Sent < s.Seed.Op {
 		sp.waitSeed(s.Seed)
 	}
-	var fresh []*journal.Record
-	from := max(s.From, s.Sent)
-	for rec, err := range st.Operations(ctx, s.settled()+1, math.MaxInt64) {
-		if err != nil {
-			return fmt.Errorf("read the operations that wait to be sent: %w", err)
-		}
-		if rec.Space != sp.name {
-			continue
-		}
-		if rec.Actor == journal.ActorShare {
-			sp.done = max(sp.done, seqOf(rec, s.Remote.Log))
-		}
-		if rec.Op > s.Read {
-			fresh = append(fresh, rec)
-		} else if rec.Op > from && sp.isSent(rec) {
-			sp.waiting.add(operationOf(rec, sp.state.Logs))
-		}
+	return changed, nil
+}
+
+// take looks at the next operation of the space.
+func (r *resumed) take(rec *journal.Record) {
+	sp, s := r.space, r.space.state
+	if rec.Actor == journal.ActorShare {
+		sp.done = max(sp.done, seqOf(rec, s.Remote.Log))
 	}
-	sp.applied = changed
-	sp.reconstruct(st, fresh)
-	sp.take(fresh)
+	if rec.Op > s.Read {
+		r.fresh = append(r.fresh, rec)
+	} else if rec.Op > max(s.From, s.Sent) && sp.isSent(rec) {
+		sp.waiting.add(operationOf(rec, s.Logs))
+	}
+}
+
+// end is called when all operations were looked at.
+func (r *resumed) end(st *store.Store) {
+	sp := r.space
+	sp.applied = r.changed
+	sp.reconstruct(st, r.fresh)
+	sp.take(r.fresh)
 	for _, w := range sp.waiting.ops {
 		sp.unsent = append(sp.unsent, w.op)
 	}
 	sp.show()
-	return nil
 }
 
 // reconstruct fills in what accesses were counted from: the journal does not say, so it goes back from the present.

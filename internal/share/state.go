@@ -23,7 +23,7 @@ const dir = "share"
 // stateVersion is the version of the files in dir.
 // Version 1 had no line of its own. Version 2 knew no spaces that are only received, and would write to them.
 // It had no Ack either, so its program would promise less than was asked for. Version 3 had no Logs, and its program
-// would leave out entries that are to be sent.
+// would leave out entries that are to be sent. It would also exchange a space that is open in part.
 const stateVersion = 4
 
 // state is what is known of a shared space between two runs. It may be older than the journal: then the rows behind its
@@ -52,6 +52,10 @@ type state struct {
 	Logs *logs `json:"logs,omitempty"`
 	// Vectors says that this machine keeps the mirror of the space.
 	Vectors bool `json:"vectors,omitempty"`
+	// Fleet says that a request opened the space: it is dropped when nobody uses it.
+	Fleet bool `json:"fleet,omitempty"`
+	// Partial says that the space is being opened: what the store has of it may be less than the log had.
+	Partial bool `json:"partial,omitempty"`
 	// Seed is what the space held at its joining and the log does not; it is sent first.
 	Seed *seed `json:"seed,omitempty"`
 }

@@ -46,13 +46,13 @@ func untilDone(ctx context.Context, ops iter.Seq2[*journal.Record, error]) iter.
 }
 
 // Significant reports whether an operation is worth listing for people: it changed more than access counts, messages
-// and session headers, or it is an import.
+// and session headers, or it is an import. That a space was dropped changes nothing of it.
 func Significant(rec *journal.Record) bool {
 	if rec.Actor == journal.ActorImport {
 		return true
 	}
 	for _, c := range rec.Changes {
-		if c.Access == nil && c.Message == nil && c.Session == nil {
+		if c.Access == nil && c.Message == nil && c.Session == nil && c.Drop == nil {
 			return true
 		}
 	}

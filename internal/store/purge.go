@@ -24,6 +24,8 @@ type PurgeRequest struct {
 	// Received says that another machine of a shared space asks. Then texts are erased in Space only, and the log says
 	// which values are forgotten.
 	Received bool
+	// Only erases texts in Space only: the others belong to other people.
+	Only bool
 }
 
 // Purge is one purge. Its steps are Commit, Rewrite and Finish, in this order. After an error of one of them, the next
@@ -191,7 +193,9 @@ func (p *Purge) scrubStates() {
 // setAllChanged makes the next snapshot write every space. The caller holds mu.
 func (s *Store) setAllChanged(op int64) {
 	for _, sp := range s.visible.spaces {
-		sp.changed = max(sp.changed, op)
+		if sp.changed > 0 { // else nothing was ever written to it
+			sp.changed = max(sp.changed, op)
+		}
 	}
 }
 

@@ -33,6 +33,7 @@ type purgeIntent struct {
 	Entries  []entryRef       `json:"entries,omitempty"`
 	Sessions []string         `json:"sessions,omitempty"` // whose messages go
 	Received bool             `json:"received,omitempty"`
+	Only     bool             `json:"only,omitempty"`
 	Purge    journal.Purge    `json:"purge"`
 	Changes  []journal.Change `json:"changes"` // of the record
 }

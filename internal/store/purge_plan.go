@@ -30,7 +30,7 @@ func (s *Store) PlanPurge(ctx context.Context, req PurgeRequest) (*Purge, error)
 // plan builds the intent: ids, texts, entries, sessions, and the changes of the record.
 func (p *Purge) plan(ctx context.Context) error {
 	p.intent = &purgeIntent{Version: purgeIntentVersion, Space: p.req.Space, Texts: slices.Clone(p.req.Texts),
-		Received: p.req.Received}
+		Received: p.req.Received, Only: p.req.Only}
 	p.revisions = map[string]int64{}
 	var values []string
 	for _, id := range p.req.IDs {
@@ -205,8 +205,8 @@ func (p *Purge) Erased() (ids, texts, forgotten []string) {
 // Space is the space of the request.
 func (p *Purge) Space() string { return p.intent.Space }
 
-// Received is that of the request.
-func (p *Purge) Received() bool { return p.intent.Received }
+// InSpaceOnly reports whether other spaces keep the texts.
+func (p *Purge) InSpaceOnly() bool { return p.intent.Received || p.intent.Only }
 
 // Committed reports whether the purge cannot be cancelled any more.
 func (p *Purge) Committed() bool { return p.committed }

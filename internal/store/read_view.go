@@ -39,8 +39,8 @@ func (v *ReadView) Digest() (string, error) { return v.frozen.Digest() }
 func (s *Store) freeze() (frozen *Store, lsn int64) {
 	st := &state{spaces: map[string]*spaceState{}, bodies: true}
 	s.mu.RLock()
+	lsn = s.visible.newest()
 	for name, sp := range s.visible.spaces {
-		lsn = max(lsn, sp.changed)
 		c := *sp
 		c.slots, c.byID = slices.Clone(sp.slots), nil
 		c.forgotten, c.removed, c.receipts, c.archive = maps.Clone(sp.forgotten), nil, nil, maps.Clone(sp.archive)

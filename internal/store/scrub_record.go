@@ -36,7 +36,7 @@ type entryRef struct {
 // newScrubber returns the scrubber of a purge.
 func newScrubber(in *purgeIntent) *scrubber {
 	sc := &scrubber{
-		op: in.Op, space: in.Space, only: in.Received, ids: map[string]bool{}, entries: map[entryRef]bool{}, sessions: map[string]bool{},
+		op: in.Op, space: in.Space, only: in.Received || in.Only, ids: map[string]bool{}, entries: map[entryRef]bool{}, sessions: map[string]bool{},
 		texts: textscrub.New(in.Texts),
 	}
 	name := func(s string) {

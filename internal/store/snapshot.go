@@ -153,7 +153,7 @@ func (s *Store) Checkpoint(ctx context.Context) (int64, error) {
 	journalBytes := s.journal.Stats().Bytes
 	// No file that a manifest on disk may name is ever written again. That includes files of an attempt whose last sync
 	// failed, so the number of failures is part of the names.
-	lsn, stamp, changed := s.capture(old, s.snapshots.failures)
+	lsn, stamp, kept, changed := s.capture(old, s.snapshots.failures)
 	if lsn == old.LSN {
 		return lsn, nil
 	}
@@ -163,7 +163,7 @@ func (s *Store) Checkpoint(ctx context.Context) (int64, error) {
 	for _, c := range changed {
 		written[c.header.Space] = true
 	}
-	for _, f := range old.Spaces {
+	for _, f := range kept {
 		if !written[f.Name] {
 			next.Spaces = append(next.Spaces, f)
 		}
@@ -325,7 +325,9 @@ func (s *Store) installSnapshot(next manifest, changed []*spaceCapture, journalB
 	for _, c := range changed {
 		sp := s.visible.spaces[c.header.Space]
 		for _, p := range c.bodies {
-			p.install(sp)
+			if sp != nil { // it was not dropped meanwhile
+				p.install(sp)
+			}
 		}
 		var files []string
 		for _, d := range c.header.Days {

@@ -37,12 +37,18 @@ type spaceCapture struct {
 }
 
 // capture captures the spaces that changed since the old snapshot, and those whose files must be written with them, all
-// at one LSN. stamp becomes part of file names; failures is the number of failed attempts since then.
-func (s *Store) capture(old manifest, failures int) (lsn int64, stamp string, changed []*spaceCapture) {
+// at one LSN. kept are the spaces of the old snapshot that are still there. stamp becomes part of file names; failures is
+// the number of failed attempts since then.
+func (s *Store) capture(old manifest, failures int) (
+	lsn int64, stamp string, kept []spaceInFile, changed []*spaceCapture,
+) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	for _, sp := range s.visible.spaces {
-		lsn = max(lsn, sp.changed)
+	lsn = s.visible.newest()
+	for _, f := range old.Spaces {
+		if s.visible.spaces[f.Name] != nil {
+			kept = append(kept, f)
+		}
 	}
 	stamp = fmt.Sprint(lsn)
 	if failures > 0 {
@@ -51,7 +57,7 @@ func (s *Store) capture(old manifest, failures int) (lsn int64, stamp string, ch
 	for _, name := range outdatedSpaces(s.visible, old, s.packFrom) {
 		changed = append(changed, s.visible.spaces[name].capture(stamp))
 	}
-	return lsn, stamp, changed
+	return lsn, stamp, kept, changed
 }
 
 // capture captures one space. stamp becomes part of the names of its files.

@@ -49,6 +49,7 @@ func readManifest(fsys durable.FS, name string) (manifest, error) {
 
 // load fills the visible state from the snapshot and checks that the files of bodies exist.
 func (s *Store) load(m manifest) error {
+	s.visible.dropped = m.LSN // the space with its newest record may be gone
 	if err := s.loadSpaces(m); err != nil {
 		return err
 	}

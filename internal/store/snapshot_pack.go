@@ -47,16 +47,21 @@ func outdatedSpaces(st *state, old manifest, packFrom int) []string {
 	write, broken := map[string]bool{}, map[string]bool{}
 	small := 0
 	for name, sp := range st.spaces {
-		if f, ok := files[name]; !ok || f.LSN < sp.changed {
+		if f, ok := files[name]; !ok || f.LSN != sp.changed {
 			write[name] = true
-			broken[f.File] = f.Packed
+			broken[f.File] = broken[f.File] || f.Packed
 			if sp.isSmall() {
 				small++
 			}
 		}
 	}
+	for _, f := range old.Spaces {
+		if st.spaces[f.Name] == nil { // dropped: nothing of it stays in the pack
+			broken[f.File] = broken[f.File] || f.Packed
+		}
+	}
 	joins := func(f spaceInFile) bool {
-		return !write[f.Name] && (broken[f.File] || !f.Packed && f.Bytes < smallSpace)
+		return !write[f.Name] && st.spaces[f.Name] != nil && (broken[f.File] || !f.Packed && f.Bytes < smallSpace)
 	}
 	for _, f := range old.Spaces {
 		if joins(f) {
@@ -64,6 +69,9 @@ func outdatedSpaces(st *state, old manifest, packFrom int) []string {
 		}
 	}
 	for _, f := range old.Spaces {
+		if st.spaces[f.Name] == nil {
+			continue
+		}
 		if f.Packed && broken[f.File] || small >= packFrom && (joins(f) || f.Packed && bytes[f.File] < packBytes/4) {
 			write[f.Name] = true
 		}

@@ -19,6 +19,8 @@ const receiptTTL = 24 * time.Hour
 // changes a state (and a purge, by applyScrub), in recovery and in normal operation alike.
 type state struct {
 	spaces map[string]*spaceState
+	// dropped is the newest record that dropped a space, whose own newest record nothing remembers.
+	dropped int64
 	// bodies says that the state keeps the entries of logs and the messages of sessions. Only the visible state does.
 	bodies bool
 	// seed of the hashes of contents. Only the staged state indexes contents.
@@ -108,6 +110,10 @@ func (st *state) space(name string) *spaceState {
 
 // apply brings the state from just before rec to just after it.
 func (st *state) apply(rec *journal.Record) {
+	if isDrop(rec) {
+		st.drop(rec)
+		return
+	}
 	sp := st.space(rec.Space)
 	st.spaces[rec.Space] = sp
 	sp.changed = rec.Last()

@@ -70,6 +70,9 @@ func (s *Store) revertSince(ctx context.Context, space string, op, newest int64,
 		if rec.Space != space {
 			continue
 		}
+		if isDrop(rec) {
+			return fmt.Errorf("the state after operation %d, before the space was dropped: %w", op, memory.ErrTrimmed)
+		}
 		for i := len(rec.Changes) - 1; i >= 0; i-- {
 			revert(&rec.Changes[i])
 		}
@@ -125,6 +128,9 @@ func (s *Store) fillLastAccessed(ctx context.Context, space string, p *HistoricS
 		}
 		if rec.Space != space {
 			continue
+		}
+		if isDrop(rec) {
+			return nil
 		}
 		for i := len(rec.Changes) - 1; i >= 0; i-- {
 			switch c := &rec.Changes[i]; {

@@ -49,6 +49,9 @@ type Config struct {
 	// ReadOnly reports whether only journal.ActorShare may change the memories, the forgotten values and the summary of a
 	// space. It must not call the store; nil means that no space is so.
 	ReadOnly func(space string) bool
+	// Opened returns the error of a write to a space by anybody but journal.ActorShare, nil when it may go on. It must not
+	// call the store; nil means that all may.
+	Opened func(space string) error
 	// SegmentSize of the journal in bytes; 0 means 8 MiB. Tests use small ones.
 	SegmentSize int64
 	// PackFrom is how many small spaces share files of a snapshot at least; 0 means 32. Tests use small ones.
@@ -66,6 +69,7 @@ type Store struct {
 	historyDays int
 	needed      func() int64 // nil when nobody needs old operations
 	readOnly    func(space string) bool
+	opened      func(space string) error // nil when all spaces are
 	packFrom    int
 	stopBytes   int64 // see stopSnapshot
 	journal     *journal.Journal
@@ -80,8 +84,8 @@ type Store struct {
 	mu sync.RWMutex
 	// visible is what is durable. Guarded by mu.
 	visible *state
-	// names of its spaces, sorted, when they were last asked for. No space ever goes.
-	names atomic.Pointer[[]string]
+	// names of its spaces, sorted, when they were last asked for.
+	names atomic.Pointer[knownNames]
 
 	interned  interner
 	snapshots snapshots
@@ -135,7 +139,7 @@ type Result struct {
 // the sync, the outcome is unknown to the caller: the operation may be durable.
 //
 // Durable on return. Errors: those of fn, memory.ErrReadOnly, memory.ErrDiskFull, memory.ErrKeyReused,
-// memory.ErrShuttingDown, memory.ErrReadOnlySpace.
+// memory.ErrShuttingDown, memory.ErrReadOnlySpace, those of Config.Opened.
 func (s *Store) Update(ctx context.Context, meta Meta, fn func(*Tx) error) (Result, error) {
 	return s.update(ctx, meta, 0, fn)
 }
@@ -218,6 +222,11 @@ func (s *Store) stageOne(
 	fingerprint := fingerprintOf(meta)
 	s.stageMu.Lock()
 	defer s.stageMu.Unlock()
+	if s.opened != nil && meta.Actor != journal.ActorShare {
+		if err := s.opened(meta.Space); err != nil {
+			return res, 0, nil, err
+		}
+	}
 	now := s.now().UTC().Truncate(time.Microsecond)
 	sp := s.stagedSpace(meta.Space)
 	if r, ok := sp.receipt(meta.Key, now); ok {
@@ -265,12 +274,17 @@ func (s *Store) stageOne(
 // applyDurable applies a synced group to the visible state and the projections. The journal calls it before it wakes
 // the writers, so that a writer reads its own write.
 func (s *Store) applyDurable(recs []*journal.Record) {
+	told := recs
 	s.mu.Lock()
-	for _, rec := range recs {
+	for i, rec := range recs {
+		if isDrop(rec) {
+			told = slices.Clone(told)
+			told[i] = s.visible.removals(rec)
+		}
 		s.visible.apply(rec)
 	}
 	s.mu.Unlock()
-	for _, rec := range recs {
+	for _, rec := range told {
 		for _, p := range s.projections {
 			p.Apply(rec)
 		}
@@ -303,24 +317,31 @@ func (s *Store) Err() error {
 	return nil
 }
 
+// knownNames are the names of the spaces at a time: none is new while there are as many, and none was dropped since.
+type knownNames struct {
+	sorted  []string
+	dropped int64 // the newest drop
+}
+
 // Spaces lists the names of all spaces, sorted. memory.DefaultSpace is always there.
 func (s *Store) Spaces() []string {
 	names, complete := s.spaceNames()
 	if !complete { // 100,000 are sorted in 50 ms, for which no writer should wait
-		slices.Sort(names)
+		slices.Sort(names.sorted)
 		s.names.Store(&names)
 	}
-	return slices.Clone(names)
+	return slices.Clone(names.sorted)
 }
 
 // spaceNames returns the names of all spaces: sorted, if they are known, and otherwise in any order.
-func (s *Store) spaceNames() (names []string, sorted bool) {
+func (s *Store) spaceNames() (names knownNames, sorted bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if known := s.names.Load(); known != nil && len(*known) == len(s.visible.spaces) {
+	known := s.names.Load()
+	if known != nil && len(known.sorted) == len(s.visible.spaces) && known.dropped == s.visible.dropped {
 		return *known, true
 	}
-	return slices.Collect(maps.Keys(s.visible.spaces)), false
+	return knownNames{slices.Collect(maps.Keys(s.visible.spaces)), s.visible.dropped}, false
 }
 
 // Space returns a reader of one space. An unknown space reads as empty.

@@ -147,6 +147,11 @@ func (r *run) workload() []func() error {
 		compress,
 		func() error { return r.change("m2", "later") },
 		func() error { return r.add("work", "w2", "quick") },
+		func() error { return r.add("guest", "g1", "the visitor prefers tea") },
+		r.drop,
+		checkpoint,
+		func() error { return r.add("work", "w3", "slow") },
+		func() error { return r.add("guest", "g2", "the visitor is back") },
 		func() error { return r.st.Close(context.Background()) },
 	}
 	return steps
@@ -232,6 +237,15 @@ func (r *run) removeDay() error {
 		tx.LogDeleted(memory.Archived{Date: d.Date})
 		return tx.RemoveDay(d, entries)
 	})
+}
+
+// drop drops a space that nothing was written to since it is there.
+func (r *run) drop() error {
+	_, _, changed := r.st.Space("guest").Look(nil)
+	if changed == 0 {
+		return nil
+	}
+	return r.st.Drop(context.Background(), "guest", changed)
 }
 
 func (r *run) restart() error {

@@ -796,8 +796,10 @@ func (*ShareServiceStatusRequest) Descriptor() ([]byte, []int) {
 // ShareServiceStatusResponse lists the shared spaces.
 type ShareServiceStatusResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By name.
-	Spaces        []*SharedSpace `protobuf:"bytes,1,rep,name=spaces,proto3" json:"spaces,omitempty"`
+	// By name. Of those that a fleet opened, only those with something that waits, or an error.
+	Spaces []*SharedSpace `protobuf:"bytes,1,rep,name=spaces,proto3" json:"spaces,omitempty"`
+	// The fleet; absent when the daemon is not a node of one.
+	Fleet         *Fleet `protobuf:"bytes,2,opt,name=fleet,proto3" json:"fleet,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -839,6 +841,131 @@ func (x *ShareServiceStatusResponse) GetSpaces() []*SharedSpace {
 	return nil
 }
 
+func (x *ShareServiceStatusResponse) GetFleet() *Fleet {
+	if x != nil {
+		return x.Fleet
+	}
+	return nil
+}
+
+// Fleet is how a fleet goes on one node.
+type Fleet struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// User, host and name of the database, without a password.
+	Database string `protobuf:"bytes,1,opt,name=database,proto3" json:"database,omitempty"`
+	// Spaces that are open on this node.
+	Open int64 `protobuf:"varint,2,opt,name=open,proto3" json:"open,omitempty"`
+	// Operations of them that are durable here and not in the log yet.
+	Waiting int64 `protobuf:"varint,3,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	// Open spaces whose exchange fails or has stopped.
+	Failing int64 `protobuf:"varint,4,opt,name=failing,proto3" json:"failing,omitempty"`
+	// About what the open spaces take, in RAM and on disk.
+	Bytes int64 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// What they may take before those that nobody uses are dropped.
+	LimitBytes int64 `protobuf:"varint,6,opt,name=limit_bytes,json=limitBytes,proto3" json:"limit_bytes,omitempty"`
+	// Spaces that were opened since the daemon started.
+	Opened int64 `protobuf:"varint,7,opt,name=opened,proto3" json:"opened,omitempty"`
+	// Spaces that were dropped since the daemon started.
+	Dropped int64 `protobuf:"varint,8,opt,name=dropped,proto3" json:"dropped,omitempty"`
+	// Why the last opening of a space failed, and what to do; empty when it succeeded.
+	Error         string `protobuf:"bytes,9,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Fleet) Reset() {
+	*x = Fleet{}
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Fleet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Fleet) ProtoMessage() {}
+
+func (x *Fleet) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Fleet.ProtoReflect.Descriptor instead.
+func (*Fleet) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Fleet) GetDatabase() string {
+	if x != nil {
+		return x.Database
+	}
+	return ""
+}
+
+func (x *Fleet) GetOpen() int64 {
+	if x != nil {
+		return x.Open
+	}
+	return 0
+}
+
+func (x *Fleet) GetWaiting() int64 {
+	if x != nil {
+		return x.Waiting
+	}
+	return 0
+}
+
+func (x *Fleet) GetFailing() int64 {
+	if x != nil {
+		return x.Failing
+	}
+	return 0
+}
+
+func (x *Fleet) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *Fleet) GetLimitBytes() int64 {
+	if x != nil {
+		return x.LimitBytes
+	}
+	return 0
+}
+
+func (x *Fleet) GetOpened() int64 {
+	if x != nil {
+		return x.Opened
+	}
+	return 0
+}
+
+func (x *Fleet) GetDropped() int64 {
+	if x != nil {
+		return x.Dropped
+	}
+	return 0
+}
+
+func (x *Fleet) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
 // SharedSpace is how the sharing of a space goes.
 type SharedSpace struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -876,7 +1003,7 @@ type SharedSpace struct {
 
 func (x *SharedSpace) Reset() {
 	*x = SharedSpace{}
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[14]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -888,7 +1015,7 @@ func (x *SharedSpace) String() string {
 func (*SharedSpace) ProtoMessage() {}
 
 func (x *SharedSpace) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[14]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -901,7 +1028,7 @@ func (x *SharedSpace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SharedSpace.ProtoReflect.Descriptor instead.
 func (*SharedSpace) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{14}
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SharedSpace) GetSpace() string {
@@ -1017,7 +1144,7 @@ type SpaceMirror struct {
 
 func (x *SpaceMirror) Reset() {
 	*x = SpaceMirror{}
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[15]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1029,7 +1156,7 @@ func (x *SpaceMirror) String() string {
 func (*SpaceMirror) ProtoMessage() {}
 
 func (x *SpaceMirror) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[15]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1042,7 +1169,7 @@ func (x *SpaceMirror) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpaceMirror.ProtoReflect.Descriptor instead.
 func (*SpaceMirror) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{15}
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SpaceMirror) GetPosition() int64 {
@@ -1083,7 +1210,7 @@ type SharedPurge struct {
 
 func (x *SharedPurge) Reset() {
 	*x = SharedPurge{}
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[16]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1095,7 +1222,7 @@ func (x *SharedPurge) String() string {
 func (*SharedPurge) ProtoMessage() {}
 
 func (x *SharedPurge) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[16]
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1108,7 +1235,7 @@ func (x *SharedPurge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SharedPurge.ProtoReflect.Descriptor instead.
 func (*SharedPurge) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{16}
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SharedPurge) GetPosition() int64 {
@@ -1182,9 +1309,21 @@ const file_memsidecar_v1alpha1_share_service_proto_rawDesc = "" +
 	"\x03off\x18\x02 \x01(\bR\x03off\"U\n" +
 	"\x1bShareServiceSetLogsResponse\x126\n" +
 	"\x05space\x18\x01 \x01(\v2 .memsidecar.v1alpha1.SharedSpaceR\x05space\"\x1b\n" +
-	"\x19ShareServiceStatusRequest\"V\n" +
+	"\x19ShareServiceStatusRequest\"\x88\x01\n" +
 	"\x1aShareServiceStatusResponse\x128\n" +
-	"\x06spaces\x18\x01 \x03(\v2 .memsidecar.v1alpha1.SharedSpaceR\x06spaces\"\xee\x03\n" +
+	"\x06spaces\x18\x01 \x03(\v2 .memsidecar.v1alpha1.SharedSpaceR\x06spaces\x120\n" +
+	"\x05fleet\x18\x02 \x01(\v2\x1a.memsidecar.v1alpha1.FleetR\x05fleet\"\xea\x01\n" +
+	"\x05Fleet\x12\x1a\n" +
+	"\bdatabase\x18\x01 \x01(\tR\bdatabase\x12\x12\n" +
+	"\x04open\x18\x02 \x01(\x03R\x04open\x12\x18\n" +
+	"\awaiting\x18\x03 \x01(\x03R\awaiting\x12\x18\n" +
+	"\afailing\x18\x04 \x01(\x03R\afailing\x12\x14\n" +
+	"\x05bytes\x18\x05 \x01(\x03R\x05bytes\x12\x1f\n" +
+	"\vlimit_bytes\x18\x06 \x01(\x03R\n" +
+	"limitBytes\x12\x16\n" +
+	"\x06opened\x18\a \x01(\x03R\x06opened\x12\x18\n" +
+	"\adropped\x18\b \x01(\x03R\adropped\x12\x14\n" +
+	"\x05error\x18\t \x01(\tR\x05error\"\xee\x03\n" +
 	"\vSharedSpace\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x16\n" +
 	"\x06remote\x18\x02 \x01(\tR\x06remote\x12\x1a\n" +
@@ -1237,7 +1376,7 @@ func file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memsidecar_v1alpha1_share_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_memsidecar_v1alpha1_share_service_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_memsidecar_v1alpha1_share_service_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_memsidecar_v1alpha1_share_service_proto_goTypes = []any{
 	(ShareAck)(0),                       // 0: memsidecar.v1alpha1.ShareAck
 	(*ShareServiceStartRequest)(nil),    // 1: memsidecar.v1alpha1.ShareServiceStartRequest
@@ -1254,45 +1393,47 @@ var file_memsidecar_v1alpha1_share_service_proto_goTypes = []any{
 	(*ShareServiceSetLogsResponse)(nil), // 12: memsidecar.v1alpha1.ShareServiceSetLogsResponse
 	(*ShareServiceStatusRequest)(nil),   // 13: memsidecar.v1alpha1.ShareServiceStatusRequest
 	(*ShareServiceStatusResponse)(nil),  // 14: memsidecar.v1alpha1.ShareServiceStatusResponse
-	(*SharedSpace)(nil),                 // 15: memsidecar.v1alpha1.SharedSpace
-	(*SpaceMirror)(nil),                 // 16: memsidecar.v1alpha1.SpaceMirror
-	(*SharedPurge)(nil),                 // 17: memsidecar.v1alpha1.SharedPurge
-	(*timestamppb.Timestamp)(nil),       // 18: google.protobuf.Timestamp
+	(*Fleet)(nil),                       // 15: memsidecar.v1alpha1.Fleet
+	(*SharedSpace)(nil),                 // 16: memsidecar.v1alpha1.SharedSpace
+	(*SpaceMirror)(nil),                 // 17: memsidecar.v1alpha1.SpaceMirror
+	(*SharedPurge)(nil),                 // 18: memsidecar.v1alpha1.SharedPurge
+	(*timestamppb.Timestamp)(nil),       // 19: google.protobuf.Timestamp
 }
 var file_memsidecar_v1alpha1_share_service_proto_depIdxs = []int32{
 	0,  // 0: memsidecar.v1alpha1.ShareServiceStartRequest.ack:type_name -> memsidecar.v1alpha1.ShareAck
-	15, // 1: memsidecar.v1alpha1.ShareServiceStartResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
+	16, // 1: memsidecar.v1alpha1.ShareServiceStartResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
 	0,  // 2: memsidecar.v1alpha1.ShareServiceJoinRequest.ack:type_name -> memsidecar.v1alpha1.ShareAck
-	15, // 3: memsidecar.v1alpha1.ShareServiceJoinResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
-	15, // 4: memsidecar.v1alpha1.ShareServiceMirrorResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
+	16, // 3: memsidecar.v1alpha1.ShareServiceJoinResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
+	16, // 4: memsidecar.v1alpha1.ShareServiceMirrorResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
 	0,  // 5: memsidecar.v1alpha1.ShareServiceSetAckRequest.ack:type_name -> memsidecar.v1alpha1.ShareAck
-	15, // 6: memsidecar.v1alpha1.ShareServiceSetAckResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
-	15, // 7: memsidecar.v1alpha1.ShareServiceSetLogsResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
-	15, // 8: memsidecar.v1alpha1.ShareServiceStatusResponse.spaces:type_name -> memsidecar.v1alpha1.SharedSpace
-	18, // 9: memsidecar.v1alpha1.SharedSpace.contacted_at:type_name -> google.protobuf.Timestamp
-	17, // 10: memsidecar.v1alpha1.SharedSpace.purges:type_name -> memsidecar.v1alpha1.SharedPurge
-	16, // 11: memsidecar.v1alpha1.SharedSpace.mirror:type_name -> memsidecar.v1alpha1.SpaceMirror
-	0,  // 12: memsidecar.v1alpha1.SharedSpace.ack:type_name -> memsidecar.v1alpha1.ShareAck
-	18, // 13: memsidecar.v1alpha1.SharedPurge.purged_at:type_name -> google.protobuf.Timestamp
-	1,  // 14: memsidecar.v1alpha1.ShareService.Start:input_type -> memsidecar.v1alpha1.ShareServiceStartRequest
-	3,  // 15: memsidecar.v1alpha1.ShareService.Join:input_type -> memsidecar.v1alpha1.ShareServiceJoinRequest
-	5,  // 16: memsidecar.v1alpha1.ShareService.Leave:input_type -> memsidecar.v1alpha1.ShareServiceLeaveRequest
-	7,  // 17: memsidecar.v1alpha1.ShareService.Mirror:input_type -> memsidecar.v1alpha1.ShareServiceMirrorRequest
-	9,  // 18: memsidecar.v1alpha1.ShareService.SetAck:input_type -> memsidecar.v1alpha1.ShareServiceSetAckRequest
-	11, // 19: memsidecar.v1alpha1.ShareService.SetLogs:input_type -> memsidecar.v1alpha1.ShareServiceSetLogsRequest
-	13, // 20: memsidecar.v1alpha1.ShareService.Status:input_type -> memsidecar.v1alpha1.ShareServiceStatusRequest
-	2,  // 21: memsidecar.v1alpha1.ShareService.Start:output_type -> memsidecar.v1alpha1.ShareServiceStartResponse
-	4,  // 22: memsidecar.v1alpha1.ShareService.Join:output_type -> memsidecar.v1alpha1.ShareServiceJoinResponse
-	6,  // 23: memsidecar.v1alpha1.ShareService.Leave:output_type -> memsidecar.v1alpha1.ShareServiceLeaveResponse
-	8,  // 24: memsidecar.v1alpha1.ShareService.Mirror:output_type -> memsidecar.v1alpha1.ShareServiceMirrorResponse
-	10, // 25: memsidecar.v1alpha1.ShareService.SetAck:output_type -> memsidecar.v1alpha1.ShareServiceSetAckResponse
-	12, // 26: memsidecar.v1alpha1.ShareService.SetLogs:output_type -> memsidecar.v1alpha1.ShareServiceSetLogsResponse
-	14, // 27: memsidecar.v1alpha1.ShareService.Status:output_type -> memsidecar.v1alpha1.ShareServiceStatusResponse
-	21, // [21:28] is the sub-list for method output_type
-	14, // [14:21] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	16, // 6: memsidecar.v1alpha1.ShareServiceSetAckResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
+	16, // 7: memsidecar.v1alpha1.ShareServiceSetLogsResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
+	16, // 8: memsidecar.v1alpha1.ShareServiceStatusResponse.spaces:type_name -> memsidecar.v1alpha1.SharedSpace
+	15, // 9: memsidecar.v1alpha1.ShareServiceStatusResponse.fleet:type_name -> memsidecar.v1alpha1.Fleet
+	19, // 10: memsidecar.v1alpha1.SharedSpace.contacted_at:type_name -> google.protobuf.Timestamp
+	18, // 11: memsidecar.v1alpha1.SharedSpace.purges:type_name -> memsidecar.v1alpha1.SharedPurge
+	17, // 12: memsidecar.v1alpha1.SharedSpace.mirror:type_name -> memsidecar.v1alpha1.SpaceMirror
+	0,  // 13: memsidecar.v1alpha1.SharedSpace.ack:type_name -> memsidecar.v1alpha1.ShareAck
+	19, // 14: memsidecar.v1alpha1.SharedPurge.purged_at:type_name -> google.protobuf.Timestamp
+	1,  // 15: memsidecar.v1alpha1.ShareService.Start:input_type -> memsidecar.v1alpha1.ShareServiceStartRequest
+	3,  // 16: memsidecar.v1alpha1.ShareService.Join:input_type -> memsidecar.v1alpha1.ShareServiceJoinRequest
+	5,  // 17: memsidecar.v1alpha1.ShareService.Leave:input_type -> memsidecar.v1alpha1.ShareServiceLeaveRequest
+	7,  // 18: memsidecar.v1alpha1.ShareService.Mirror:input_type -> memsidecar.v1alpha1.ShareServiceMirrorRequest
+	9,  // 19: memsidecar.v1alpha1.ShareService.SetAck:input_type -> memsidecar.v1alpha1.ShareServiceSetAckRequest
+	11, // 20: memsidecar.v1alpha1.ShareService.SetLogs:input_type -> memsidecar.v1alpha1.ShareServiceSetLogsRequest
+	13, // 21: memsidecar.v1alpha1.ShareService.Status:input_type -> memsidecar.v1alpha1.ShareServiceStatusRequest
+	2,  // 22: memsidecar.v1alpha1.ShareService.Start:output_type -> memsidecar.v1alpha1.ShareServiceStartResponse
+	4,  // 23: memsidecar.v1alpha1.ShareService.Join:output_type -> memsidecar.v1alpha1.ShareServiceJoinResponse
+	6,  // 24: memsidecar.v1alpha1.ShareService.Leave:output_type -> memsidecar.v1alpha1.ShareServiceLeaveResponse
+	8,  // 25: memsidecar.v1alpha1.ShareService.Mirror:output_type -> memsidecar.v1alpha1.ShareServiceMirrorResponse
+	10, // 26: memsidecar.v1alpha1.ShareService.SetAck:output_type -> memsidecar.v1alpha1.ShareServiceSetAckResponse
+	12, // 27: memsidecar.v1alpha1.ShareService.SetLogs:output_type -> memsidecar.v1alpha1.ShareServiceSetLogsResponse
+	14, // 28: memsidecar.v1alpha1.ShareService.Status:output_type -> memsidecar.v1alpha1.ShareServiceStatusResponse
+	22, // [22:29] is the sub-list for method output_type
+	15, // [15:22] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1alpha1_share_service_proto_init() }
@@ -1306,7 +1447,7 @@ func file_memsidecar_v1alpha1_share_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1alpha1_share_service_proto_rawDesc), len(file_memsidecar_v1alpha1_share_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   17,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

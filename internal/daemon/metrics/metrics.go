@@ -61,11 +61,17 @@ type Publication struct {
 	Lag     time.Duration // since the oldest change that is not published
 }
 
+// Fleet is how a node of a fleet opens spaces.
+type Fleet struct {
+	Open, Bytes, Opened, Dropped int64
+}
+
 // Share is how the exchange of shared spaces goes.
 type Share struct {
 	Spaces  map[string]int64 // shared spaces by state: ok, failing, stopped
 	Waiting int64            // operations that are not sent yet
 	Oldest  time.Duration    // age of the oldest of them
+	Fleet   *Fleet           // nil when the daemon is not a node of one
 }
 
 // Job is a periodic job.
@@ -225,6 +231,12 @@ func (sample collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	out.gauge("share_waiting", "Operations of shared spaces that are not sent yet.", float64(s.Share.Waiting))
 	out.gauge("share_oldest_waiting_seconds", "Age of the oldest of them.", s.Share.Oldest.Seconds())
+	if f := s.Share.Fleet; f != nil {
+		out.gauge("fleet_open_spaces", "Spaces that are open on this node.", float64(f.Open))
+		out.gauge("fleet_open_bytes", "About what they take, in RAM and on disk.", float64(f.Bytes))
+		out.send("fleet_opened_total", "Spaces that were opened.", prometheus.CounterValue, float64(f.Opened))
+		out.send("fleet_dropped_total", "Spaces that were dropped.", prometheus.CounterValue, float64(f.Dropped))
+	}
 	for _, j := range s.Jobs {
 		out.gauge("job_failures", "Failures of a periodic job since its last success.", float64(j.Failures), "job",
 			j.Name)

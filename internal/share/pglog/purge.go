@@ -237,9 +237,19 @@ func (l *Log) Purges(ctx context.Context, space int64) ([]Purge, error) {
 
 // Erased returns what the purges of a space erased: all memories, and the texts that some machine still needs.
 func (l *Log) Erased(ctx context.Context, space int64) (ids, texts []string, err error) {
+	return l.erased(ctx, "space = $1", space)
+}
+
+// ErasedSince returns what the purges behind a position of a space erased.
+func (l *Log) ErasedSince(ctx context.Context, space, seq int64) (ids, texts []string, err error) {
+	return l.erased(ctx, "space = $1 AND seq > $2", space, seq)
+}
+
+// erased returns what some purges erased.
+func (l *Log) erased(ctx context.Context, where string, args ...any) (ids, texts []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	rows, err := l.conn.Query(ctx, "SELECT ids, texts FROM memsidecar.purge WHERE space = $1", space)
+	rows, err := l.conn.Query(ctx, "SELECT ids, texts FROM memsidecar.purge WHERE "+where, args...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read what was purged: %w", err)
 	}
@@ -254,6 +264,23 @@ func (l *Log) Erased(ctx context.Context, space int64) (ids, texts []string, err
 		return nil, nil, fmt.Errorf("read what was purged: %w", err)
 	}
 	return ids, texts, nil
+}
+
+// Unconfirmed lists the names of the spaces with a purge that a store has not confirmed.
+func (l *Log) Unconfirmed(ctx context.Context, origin string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	rows, err := l.conn.Query(ctx, "SELECT DISTINCT s.name FROM memsidecar.purge p "+
+		"JOIN memsidecar.member m ON m.space = p.space AND m.origin = $1 AND m.position < p.seq "+
+		"JOIN memsidecar.space s ON s.id = p.space", origin)
+	if err != nil {
+		return nil, fmt.Errorf("look for purges: %w", err)
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("look for purges: %w", err)
+	}
+	return names, nil
 }
 
 // PurgeTexts returns the texts of the purge that a row announces, nil when no machine needs them any more.

@@ -373,3 +373,31 @@ func (l *Log) RemoveMember(ctx context.Context, space int64, origin, epoch strin
 	}
 	return nil
 }
+
+// FormerMember returns how far a store had received in its earlier lines, the lowest of them; known is false when it has
+// none.
+func (l *Log) FormerMember(ctx context.Context, space int64, origin, epoch string) (position int64, known bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	var lowest *int64
+	err = l.conn.QueryRow(ctx, "SELECT min(position) FROM memsidecar.member WHERE space = $1 AND origin = $2 AND "+
+		"epoch <> $3", space, origin, epoch).Scan(&lowest)
+	if err != nil {
+		return 0, false, fmt.Errorf("look for earlier positions of this machine: %w", err)
+	}
+	if lowest == nil {
+		return 0, false, nil
+	}
+	return *lowest, true, nil
+}
+
+// RemoveFormer removes the earlier lines of a store from the list of a space.
+func (l *Log) RemoveFormer(ctx context.Context, space int64, origin, epoch string) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if _, err := l.conn.Exec(ctx, "DELETE FROM memsidecar.member WHERE space = $1 AND origin = $2 AND epoch <> $3",
+		space, origin, epoch); err != nil {
+		return fmt.Errorf("remove earlier positions of this machine: %w", err)
+	}
+	return nil
+}

@@ -16,8 +16,9 @@ const Version = 1
 // 0: before additions were counted. 1: minor and min_reader in headers. 2: packs of small spaces in a snapshot. 3:
 // minor and min_reader in the high-water mark and in the mark of a clean stop. 4: the description of a memory. 5: the
 // time of a memory's text (content_at). 6: compressed segments and snapshots. 7: purges
-// that another machine of a shared space asked for (received, in purge.json).
-const Minor = 7
+// that another machine of a shared space asked for (received, in purge.json). 8: spaces that are dropped; purges of one
+// space only (only, in purge.json).
+const Minor = 8
 
 // CompressedMinor is the lowest Minor of a reader of compressed segments and snapshots.
 const CompressedMinor = 6

@@ -91,7 +91,12 @@ type Change struct {
 	Message   *MessageChange   `json:"message,omitempty"`
 	Access    *AccessChange    `json:"touch,omitempty"`
 	Archive   *ArchiveChange   `json:"archive,omitempty"`
+	Drop      *DropChange      `json:"drop,omitempty"`
 }
+
+// DropChange takes a whole space out of the store, because somebody else has it. It is no deletion: nothing of the space
+// was changed. What the store had of it is as if it had never been there.
+type DropChange struct{}
 
 // MemoryChange creates (no Before), changes or removes (no After) a memory.
 type MemoryChange struct {

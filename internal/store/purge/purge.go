@@ -65,6 +65,8 @@ type Config struct {
 	// announcements ids. Ended, if not nil, is called with the error of the purge, when another may run again. Announce
 	// may be nil.
 	Announce func(p *store.Purge) (ids []string, ended func(error) error, err error)
+	// Only erases the texts of each purge in its own space only.
+	Only bool
 	// Stopping is closed when the daemon stops. A purge in progress is then left to the next start.
 	Stopping <-chan struct{}
 }
@@ -127,6 +129,7 @@ func (s *Service) run(ctx context.Context, req Request) (res Result, ended func(
 			return res, nil, err
 		}
 	}
+	req.Only = s.cfg.Only
 	p, err := s.cfg.Store.PlanPurge(ctx, req.PurgeRequest)
 	if err != nil {
 		return res, nil, err
@@ -293,7 +296,7 @@ func (s *Service) erase(ctx context.Context, p *store.Purge) error {
 func (s *Service) cleanFiles(ctx context.Context, p *store.Purge) error {
 	search := func() (textMatches, error) {
 		found, err := s.findMatches(p.Texts())
-		if p.Received() {
+		if p.InSpaceOnly() {
 			found = found.in(p.Space())
 		}
 		return found, err

@@ -136,6 +136,7 @@ export const reasonWords = {
   "REQUEST_TOO_LARGE": "内容超过 16 MiB，请分几次提交。",
   "SHARE_STOPPED": "共享空间已停止同步，未写入任何内容。请用 `memsidecar share status` 查看。",
   "SHUTTING_DOWN": "守护进程正在停止，请稍后重试。",
+  "SPACE_NOT_OPEN": "该空间不在此节点上，目前也无法从数据库取得，未写入任何内容。请稍后重试。",
   "STALE_REVISION": "期间已被修改，未作任何更改。请重新打开后再试。",
   "UNAUTHORIZED": "调用来自本机的另一个用户。",
   "UNREACHABLE": "守护进程没有响应。请运行 `memsidecar daemon start`。",
