@@ -211,6 +211,55 @@ func TestManySpacesOpen(t *testing.T) {
 	})
 }
 
+// TestDropSpace: nothing of a dropped space is found, or left in a file, and it can be filled again.
+func TestDropSpace(t *testing.T) {
+	s, files := shelfOf(2), &openFiles{FS: newDir(t)}
+	attached(t, s, files, []embedding.Model{&fake{}}, func(t *testing.T, e *search.Engine) {
+		settle()
+		if err := e.Save(files); err != nil {
+			t.Fatal(err)
+		}
+		open, req := files.count(), search.Request{Spaces: []string{shelfSpace(0)}, Query: "coffee in the morning"}
+		if len(find(t, e, req).Hits) == 0 {
+			t.Fatal("nothing is found before")
+		}
+		dropped := func() (names []string) {
+			entries, err := files.ReadDir("index")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, entry := range entries {
+				if strings.HasPrefix(entry.Name(), shelfSpace(0)+".") {
+					names = append(names, entry.Name())
+				}
+			}
+			return names
+		}
+		if len(dropped()) == 0 {
+			t.Fatal("there are no files before")
+		}
+		kept := s.memories(shelfSpace(0))
+		s.mu.Lock()
+		delete(s.spaces, shelfSpace(0))
+		s.mu.Unlock()
+		if err := e.Drop(shelfSpace(0)); err != nil {
+			t.Fatal(err)
+		}
+		if names := dropped(); len(names) > 0 || files.count() >= open {
+			t.Errorf("left: %v, and %d of %d files are open", names, files.count(), open)
+		}
+		if hits := find(t, e, req).Hits; len(hits) > 0 {
+			t.Errorf("found after it: %v", hits)
+		}
+		for _, m := range kept {
+			s.put(e, shelfSpace(0), m.ID, m)
+		}
+		if len(find(t, e, req).Hits) == 0 {
+			t.Error("nothing is found when it is filled again")
+		}
+	})
+}
+
 // TestCloseOnFullDisk: spaces whose files cannot be saved are closed nevertheless, and found afterwards.
 func TestCloseOnFullDisk(t *testing.T) {
 	const spaces = 3 * maxOpen

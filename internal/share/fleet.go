@@ -39,7 +39,9 @@ type fleet struct {
 
 	mu sync.Mutex
 	// uses has the spaces that are open, or about to be. Guarded by mu.
-	uses            map[string]*use
+	uses map[string]*use
+	// total is about what they take, as of the last sweep and with what was opened since. Guarded by mu.
+	total           int64
 	opened, dropped int64         // since the start; guarded by mu
 	err             string        // of the last opening that failed; "" since one succeeded; guarded by mu
 	full            chan struct{} // has something in it when the open spaces may take too much
@@ -332,18 +334,27 @@ func (f *fleet) admit(ctx context.Context, name string, create bool) (err error)
 	sp.purges.due = len(found.ids)+len(found.texts) > 0
 	sp.show()
 	sp.contact(s.cfg.Now())
-	f.mu.Lock()
-	f.uses[name].bytes = f.measure(name)
-	f.mu.Unlock()
 	s.mu.Lock()
 	s.logs[found.remote.Log] = sp
 	s.attach(sp)
 	s.mu.Unlock()
+	f.add(name)
+	return nil
+}
+
+// add counts what a space takes that was opened.
+func (f *fleet) add(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	u := f.uses[name]
+	u.bytes = f.measure(name)
+	if f.total += u.bytes; f.total <= f.cfg.Bytes {
+		return
+	}
 	select {
 	case f.full <- struct{}{}:
 	default: // it is known
 	}
-	return nil
 }
 
 // fetch reads a space from the database, or creates it there.
@@ -490,6 +501,7 @@ func (f *fleet) sweep(ctx context.Context) {
 			all = append(all, candidate{name, *u})
 		}
 	}
+	f.total = total
 	f.mu.Unlock()
 	slices.SortFunc(all, func(a, b candidate) int { return a.last.Compare(b.last) })
 	for _, c := range all {
@@ -556,6 +568,7 @@ func (f *fleet) drop(ctx context.Context, name string) (dropped bool, err error)
 	sp.leave()
 	f.mu.Lock()
 	f.dropped++
+	f.total -= u.bytes
 	f.mu.Unlock()
 	return true, s.forgetSpace(name)
 }

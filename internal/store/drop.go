@@ -77,6 +77,13 @@ func (st *state) drop(rec *journal.Record) {
 	st.spaces[rec.Space] = sp
 }
 
+// newestDrop is the newest record that dropped a space, or a later one.
+func (s *Store) newestDrop() int64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.visible.dropped
+}
+
 // newest is the newest record that the state has.
 func (st *state) newest() int64 {
 	lsn := st.dropped

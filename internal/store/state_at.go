@@ -51,6 +51,9 @@ func (s *Store) StateAt(ctx context.Context, space string, op int64) (*HistoricS
 
 // revertSince calls revert with every change of a space behind op and up to LSN newest, newest first.
 func (s *Store) revertSince(ctx context.Context, space string, op, newest int64, revert func(*journal.Change)) error {
+	if newest == 0 { // there is no such space; perhaps it was dropped
+		newest = s.newestDrop()
+	}
 	switch {
 	case op < 0 || op > max(s.LSN(), newest):
 		return &memory.NotFoundError{Kind: "operation", Name: strconv.FormatInt(op, 10)}
