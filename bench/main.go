@@ -40,7 +40,7 @@ func main() {
 
 // The names that --only takes, in the order they run.
 var scenarios = []string{"written", "add", "batch", "get", "list", "search", "recall", "checkpoint", "journal", "sync",
-	"start", "memory", "context", "reflect", "hook", "disk", "sqlite", "spaces", "archive", "shared"}
+	"start", "memory", "context", "reflect", "hook", "disk", "sqlite", "spaces", "archive", "shared", "fleet"}
 
 // bench is one run. Its fields do not change once it has started, the report excepted, which only the main goroutine
 // fills.
@@ -89,7 +89,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	b.report.Machine = describe(b.dir)
 	for _, size := range b.sizes {
-		if len(b.only) == 1 && (b.wants("spaces") || b.wants("archive") || b.wants("shared")) {
+		if len(b.only) == 1 && (b.wants("spaces") || b.wants("archive") || b.wants("shared") || b.wants("fleet")) {
 			break // these fill stores of their own
 		}
 		if err := b.measure(ctx, size); err != nil {
@@ -105,6 +105,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if b.wants("archive") {
 		if err := b.repeat(func() error { return b.archiving(ctx) }); err != nil {
 			return fmt.Errorf("archive: %w", err)
+		}
+	}
+	if b.wants("fleet") {
+		if err := b.fleet(ctx, b.spaces); err != nil {
+			return fmt.Errorf("fleet: %w", err)
 		}
 	}
 	if b.wants("shared") {
@@ -151,7 +156,7 @@ func configure(args []string, stderr io.Writer) (*bench, bool, error) {
 	quick := fs.Bool("quick", false, "small stores and short runs: shows that everything works, not how fast it is")
 	only := fs.String("only", "", "comma-separated scenarios: "+strings.Join(scenarios, ", "))
 	sizes := fs.String("sizes", "", "comma-separated numbers of memories (default 0,1000,10000)")
-	fs.IntVar(&b.spaces, "spaces", 10_000, "spaces of the scenario spaces")
+	fs.IntVar(&b.spaces, "spaces", 10_000, "spaces of the scenarios spaces and fleet")
 	dir := fs.String("dir", "", "where to put the data; must be on the kind of disk you want to know about (default "+
 		"the temporary directory)")
 	fs.StringVar(&b.bin, "bin", "", "measure this binary instead of building one")
