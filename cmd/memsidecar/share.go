@@ -384,7 +384,7 @@ memsidecar.permission says who may read which space, or write to it.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if roles || bySpace {
-				a.out.printf("%s", pglog.Roles(bySpace))
+				a.out.printf("%s", pglog.Roles(bySpace)+mirror.Rights())
 				return nil
 			}
 			if from < 0 || from > pglog.Version() {

@@ -153,8 +153,7 @@ func TestMirror(t *testing.T) {
 		run  func(t *testing.T, address string)
 	}{
 		{"kept", mirrorKept}, {"two machines", mirrorOfTwo}, {"purge", mirrorPurged}, {"purge waits", purgeWaits}, {"dropped", mirrorDropped},
-
-		{"other version", mirrorOfOther}, {"restart", mirrorRestarted},
+		{"found", mirrorFound}, {"other version", mirrorOfOther}, {"restart", mirrorRestarted},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.run(t, pg.Database(t, fmt.Sprintf("m%d", i))) })
 	}

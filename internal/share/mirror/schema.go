@@ -18,6 +18,13 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+//go:embed rights.sql
+var rights string
+
+// Rights returns the SQL that gives the roles of pglog.Roles their rights on the tables of mirrors, and puts these under
+// row-level security where it is on. It can be run at any time, again too, and belongs behind pglog.Roles.
+func Rights() string { return rights }
+
 // versions are the migrations in order, apart from those of the log: a database need not have a mirror.
 var versions = []string{"0001_memories.sql"}
 
@@ -31,14 +38,14 @@ const prelude = `CREATE TABLE IF NOT EXISTS memsidecar.mirror_migration (
 // lockKey is the advisory lock that migrations of one database take turns with.
 const lockKey = 0x6d656d6d6972726f
 
-// Schema returns the SQL that creates the tables of mirrors beside those of the log, as one transaction.
+// Schema returns the SQL that creates the tables of mirrors beside those of the log, with Rights, as one transaction.
 func Schema() string {
 	var b strings.Builder
 	b.WriteString("BEGIN;\n" + prelude)
 	for i := range versions {
 		b.WriteString("\n" + migration(i))
 	}
-	b.WriteString("\nCOMMIT;\n")
+	b.WriteString("\n" + rights + "\nCOMMIT;\n")
 	return b.String()
 }
 
@@ -123,7 +130,8 @@ func (m *Mirror) Migrate(ctx context.Context) error {
 				return wrap(err, "create the mirror")
 			}
 		}
-		return nil
+		_, err = tx.Conn().PgConn().Exec(ctx, rights).ReadAll()
+		return wrap(err, "give rights on the mirror")
 	})
 }
 
