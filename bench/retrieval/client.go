@@ -11,6 +11,7 @@ import (
 
 	"github.com/memsidecar/memsidecar/bench/process"
 	memsidecarv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	memsidecarv1alpha1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1alpha1"
 )
 
 const (
@@ -22,6 +23,7 @@ const (
 type client struct {
 	memories memsidecarv1.MemoryServiceClient
 	search   memsidecarv1.SearchServiceClient
+	share    memsidecarv1alpha1.ShareServiceClient
 	profile  memsidecarv1.RankingProfile
 	arm      memsidecarv1.SearchArm
 	byWords  int                        // searches in which meaning took no part
@@ -29,6 +31,7 @@ type client struct {
 	stored   map[*set]map[string]string // id of a document → id of the memory
 	took     []time.Duration            // of searches
 	explain  bool                       // ask for the parts of scores
+	mirror   bool                       // ask the mirror of the spaces
 }
 
 // connect opens one connection; the sets are asked one query at a time, so that a latency is never that of a
@@ -40,6 +43,7 @@ func connect(d *process.Server, profile memsidecarv1.RankingProfile, arm memside
 	}
 	return &client{
 		memories: memsidecarv1.NewMemoryServiceClient(conn), search: memsidecarv1.NewSearchServiceClient(conn),
+		share:   memsidecarv1alpha1.NewShareServiceClient(conn),
 		profile: profile, arm: arm,
 		spaces: map[*set][]string{}, stored: map[*set]map[string]string{},
 	}, nil
@@ -165,7 +169,7 @@ func (c *client) ask(ctx context.Context, s *set, n int, q query) ([]*memsidecar
 	}
 	req := &memsidecarv1.SearchServiceSearchRequest{
 		Spaces: []string{c.spaces[s][n]}, Query: q.Text, Limit: depth, Profile: c.profile, Arm: c.arm,
-		AsOf: timestamppb.New(at), NoTouch: true, Explain: c.explain,
+		AsOf: timestamppb.New(at), NoTouch: true, Explain: c.explain, Mirror: c.mirror,
 	}
 	if len(q.Scope) > 0 {
 		req.Filter = &memsidecarv1.MemoryFilter{Categories: []string{"user-universal"}}

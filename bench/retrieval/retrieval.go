@@ -4,6 +4,7 @@
 //	go run ./bench/retrieval [--profile balanced] [--arm keyword|vector|fusion] [--half a|b] [--quick] [--json] [--bin FILE] DIR
 //	go run ./bench/retrieval --suite precisionmembench|forgeteval DIR
 //	go run ./bench/retrieval --reliability [--half a|b] DIR
+//	go run ./bench/retrieval --mirror DATABASE [--half a|b] DIR
 //	go run ./bench/retrieval --embeddings URL --embeddings-model NAME DIR
 //
 // The arms vector and fusion go by the model inside, or by a server with /v1/embeddings, which is no part of this
@@ -15,6 +16,9 @@
 // people, for the fit of the gate of implicit recall, and bench/heldout of people whom no weight may be chosen on.
 //
 // With --reliability it compares the probabilities behind the strengths of hits with how many are relevant.
+//
+// With --mirror it compares the daemon's search with that of the mirror (docs/shared.md): it shares every space through an
+// empty database, which must have pgvector, and asks both.
 //
 // DIR holds one folder per set. Its corpus.jsonl has one memory a line: id, conv, text, and optionally time, session,
 // tags, scope (the first is the category), status, pinned, salience. Its queries.jsonl has id, conv, text, relevant
@@ -68,6 +72,7 @@ type options struct {
 	data    string // directory of the daemon's data
 	// reliability measures the strengths of hits instead.
 	reliability bool
+	mirror      string // database; compares the search of its mirror instead
 }
 
 // meant reports whether meaning is to take part.
@@ -84,6 +89,7 @@ func configure(args []string, stderr io.Writer) (o options, err error) {
 	fs.BoolVar(&o.quick, "quick", false, "do not ask questions whose answer was removed")
 	fs.BoolVar(&o.json, "json", false, "print JSON")
 	fs.BoolVar(&o.reliability, "reliability", false, "print how reliable the strengths of hits are, and nothing else")
+	fs.StringVar(&o.mirror, "mirror", "", "compare with the search of the mirror in this empty `database`, and nothing else")
 	arm := fs.String("arm", "fusion", "keyword, fusion or vector")
 	fs.StringVar(&o.server.URL, "embeddings", "", "base address of a server with /v1/embeddings")
 	fs.StringVar(&o.server.model, "embeddings-model", "", "its model")
@@ -152,6 +158,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	o.data = filepath.Join(dir, "data")
 	if o.reliability {
 		return measureReliability(ctx, c, sets, o, stdout, stderr)
+	}
+	if o.mirror != "" {
+		return compareMirror(ctx, c, sets, o, stdout, stderr)
 	}
 	r, err := measure(ctx, c, sets, o, stderr)
 	if err != nil {
