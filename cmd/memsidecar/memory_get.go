@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
@@ -15,22 +16,24 @@ import (
 
 // getCommand is "get": MemoryService.Get.
 func (a *app) getCommand() *cobra.Command {
-	return &cobra.Command{
+	req := &pb.MemoryServiceGetRequest{}
+	cmd := &cobra.Command{
 		Use:     "get ID…",
 		Short:   "Show memories by id",
 		Example: "  memsidecar get 0199a2c4-6e1b-7c33-9f0d-5b8e2d7a41f6",
 		Args:    cobra.MinimumNArgs(1),
-		RunE: a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
-			resp := &pb.MemoryServiceGetResponse{}
-			args, err := a.memoryIDs(ctx, c, args)
-			if err != nil {
+		RunE: a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
+			if req.Ids, err = a.memoryIDs(ctx, c, args); err != nil {
 				return err
 			}
+			req.Space = a.flags.space
+			resp := &pb.MemoryServiceGetResponse{}
 			err = eachPage(func(token string) (string, error) {
-				page, err := c.memory.Get(ctx,
-					&pb.MemoryServiceGetRequest{Space: a.flags.space, Ids: args, PageToken: token})
+				req.PageToken = token
+				page, err := c.memory.Get(ctx, req)
 				resp.Memories = append(resp.Memories, page.GetMemories()...)
 				resp.MissingIds = append(resp.MissingIds, page.GetMissingIds()...)
+				resp.Positions = page.GetPositions()
 				return page.GetNextPageToken(), err
 			})
 			if err != nil {
@@ -55,6 +58,14 @@ func (a *app) getCommand() *cobra.Command {
 			return nil
 		}),
 	}
+	addMinPositions(cmd.Flags(), &req.MinPositions)
+	return cmd
+}
+
+// addMinPositions adds the flag of reads for what they must include.
+func addMinPositions(f *pflag.FlagSet, positions *[]string) {
+	f.StringSliceVar(positions, "min-position", nil,
+		"include what this `POSITION` in a shared space names, from the JSON of an earlier command (repeatable)")
 }
 
 // printMemory prints every field of a memory.

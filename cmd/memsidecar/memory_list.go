@@ -85,6 +85,7 @@ func (a *app) listCommand() *cobra.Command {
 	f.StringVar(&order, "order", "", "sort by created, updated, salience or access (default created)")
 	f.BoolVar(&req.Ascending, "ascending", false, "smallest or oldest first")
 	f.IntVar(&limit, "limit", 50, "maximum number of memories; 0 for all")
+	addMinPositions(f, &req.MinPositions)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, _ []string) (err error) {
 		if req.Filter, err = a.filterOf(f, ff); err != nil {
 			return err
@@ -109,7 +110,7 @@ func (a *app) listCommand() *cobra.Command {
 func filtersGiven(f *pflag.FlagSet) (given bool) {
 	f.Visit(func(flag *pflag.Flag) {
 		switch flag.Name {
-		case "order", "ascending", "limit", "space", "json", "data", "socket", "config", "no-start", "timeout", "all":
+		case "order", "ascending", "limit", "space", "json", "data", "socket", "config", "no-start", "timeout", "all", "min-position":
 		default:
 			given = true
 		}
@@ -127,7 +128,7 @@ func listMemories(ctx context.Context, c *client, req *pb.MemoryServiceListReque
 		if err != nil {
 			return nil, err
 		}
-		all.Memories = append(all.Memories, page.GetMemories()...)
+		all.Memories, all.Positions = append(all.Memories, page.GetMemories()...), page.GetPositions()
 		all.Total, all.NextPageToken = page.GetTotal(), page.GetNextPageToken()
 		if all.NextPageToken == "" || limit > 0 && len(all.Memories) >= limit {
 			return all, nil

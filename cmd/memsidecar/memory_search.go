@@ -64,6 +64,7 @@ of the spaces that are shared here.`,
 	f.BoolVar(&req.Mirror, "mirror", false, "search the tables of shared spaces in PostgreSQL instead (see above)")
 	f.StringVar(&req.MirrorUrl, "with", "", "with --mirror: database, as a `URL` or connection string (default: $"+
 		shareURLVariable+", or that of the shared spaces)")
+	addMinPositions(f, &req.MinPositions)
 	f.StringSliceVar(&sessions, "session", nil, "only memories learned in these sessions")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
 		if req.Filter, err = a.filterOf(f, ff); err != nil {

@@ -43,6 +43,7 @@ daemon that is not running is started in the background.`,
 		"files that the agent has just read; memories taken from them are omitted")
 	f.BoolVar(&project, "project", false, "also search the space of the project in this directory")
 	f.StringVar(&req.ProjectDirectory, "cwd", "", "also search the space of the project in this other directory")
+	addMinPositions(f, &req.MinPositions)
 	f.BoolVar(&orNothing, "or-nothing", false, "for prompt hooks: never fail or block; print nothing on any error")
 	recall := a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
 		if req.Text, err = a.text(strings.Join(args, " ")); err != nil {

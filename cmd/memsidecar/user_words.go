@@ -47,7 +47,7 @@ var flagNames = map[string]string{
 	"expected_revision": "--expect", "pinned": "--pin", "page_size": "--limit", "session_id": "the session",
 	"session_ids": "--session", "spaces": "--space", "content": "the text", "query": "the query", "ids": "the ids",
 	"id": "the id", "date": "the date", "text": "the text", "summary": "the summary",
-	"include_logs": "--logs", "wait_indexed": "--wait-indexed", "mirror_url": "--with",
+	"include_logs": "--logs", "wait_indexed": "--wait-indexed", "mirror_url": "--with", "min_positions": "--min-position",
 }
 
 // fieldWords names a field of a request as the command line does.
