@@ -48,11 +48,12 @@ func (n *node) foundBy(address string, q *mirror.Query) string {
 	}
 	var all []string
 	for _, e := range found {
-		line := e.Space + ":"
+		var line strings.Builder
+		line.WriteString(e.Space + ":")
 		for _, f := range e.Found {
-			line += " " + f.Memory.ID
+			line.WriteString(" " + f.Memory.ID)
 		}
-		all = append(all, line)
+		all = append(all, line.String())
 	}
 	return strings.Join(all, "; ")
 }
