@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
+	"github.com/memsidecar/memsidecar/internal/search/vector"
 )
 
 // The evidence that a memory bears on a query is one sum of absolute parts. No part depends on the size of the store,
@@ -13,7 +14,8 @@ import (
 //	first = 1.7 · words + cosines + named + .8 · date
 //	final = 1.7 · words + (cosines − familiarity) / 2 + tokens + named + .8 · date        of the best by first
 //
-// words is BM25 as a share of its upper bound for the query. cosines, familiarity and tokens are sums over the models.
+// words is BM25 as a share of its upper bound for the query. cosines, familiarity and tokens are sums over the models;
+// of a memory that one of two models cannot read they count otherLanguage times.
 // tokens is late interaction (Khattab and Zaharia 2020, "ColBERT"). The weights are flat: half or double loses less
 // than a point.
 const (
@@ -24,6 +26,7 @@ const (
 	dateWeight     = 0.8 // the memory is of the time that the query names
 	sessionSpread  = 0.3 // share of the words of the neighbours in a session
 	pooledShare    = 0.5 // weight of cosines beside tokens
+	otherLanguage  = 1.5 // weight of what one model says of a Chinese memory when two read the others
 
 	identifierEvidence = 4.0 // of a memory that holds an identifier of the query: more than all else together
 )
@@ -53,7 +56,8 @@ type evidenceCollector struct {
 	index       *invertedIndex
 	source      source
 	total       float64                       // weight of the query
-	cosines     []float32                     // by document, sum over the models
+	cosines     []float32                     // by document, weighed sum over the models
+	minilm      *vector.Rows                  // nil when the query has no vector by MiniLM
 	pool        []docEvidence                 // the best by first, then by sum
 	byDoc       map[uint32]int                // document → position in pool
 	matches     map[uint32]tokenMatches       // by document; nil without token vectors
@@ -131,9 +135,19 @@ func (c *evidenceCollector) meaning(doc uint32) float64 {
 	case c.awaitsVectors(doc):
 		return c.meanMeaning
 	case ok:
-		return float64(pooledShare*(float64(c.cosines[doc])-c.familiarity[doc])) + sumOf(compared)
+		weight := c.languageWeight(doc)
+		return float64(pooledShare*(float64(c.cosines[doc])-weight*c.familiarity[doc])) + float64(weight*sumOf(compared))
 	}
 	return float64(pooledShare*float64(c.cosines[doc])) + c.leastTokens
+}
+
+// languageWeight is the weight of what the models say of a document. MiniLM reads no Chinese: without a weight an
+// English question would find hardly a Chinese memory beside English ones, whose evidence has one part more.
+func (c *evidenceCollector) languageWeight(doc uint32) float64 {
+	if c.minilm != nil && !c.minilm.Has(int(doc)) {
+		return otherLanguage
+	}
+	return 1
 }
 
 // awaitsVectors reports whether a document has no vector of any model of the query.
@@ -176,7 +190,7 @@ func (c *evidenceCollector) addCandidate(w *docEvidence) {
 		identifiers: w.identifiers, cosine: w.cosine,
 	}
 	if i := c.modelIndex("minilm"); i >= 0 {
-		cand.hasMiniLM = w.cosines[i] != 0
+		cand.twoModels = w.cosines[i] != 0 || w.cosine != 0 && c.languageWeight(w.doc) != 1
 	}
 	if c.req.Explain {
 		cand.parts = append(c.index.explainTerms(c.q.terms, w.doc), c.explainEvidence(w)...)
@@ -200,6 +214,9 @@ func (c *evidenceCollector) explainEvidence(w *docEvidence) (parts []Part) {
 		add("tokens:"+m.Name(), w.tokens[i])
 	}
 	add("familiarity", -pooledShare*c.familiarity[w.doc])
+	if weight := c.languageWeight(w.doc); weight != 1 {
+		add("other language", c.meaning(w.doc)*(1-1/weight))
+	}
 	add("named", w.named)
 	add("date", dateWeight*w.date)
 	add("dialogue", w.context)

@@ -101,7 +101,7 @@ func IsNameVariant(a, b string) bool { return isNameVariant(a, b) }
 func GradeHits(evidence []float64, minilm bool) (probabilities []float64, strengths []Strength) {
 	candidates := make([]candidate, len(evidence))
 	for i, e := range evidence {
-		candidates[i] = candidate{evidence: e, hasMiniLM: minilm}
+		candidates[i] = candidate{evidence: e, twoModels: minilm}
 	}
 	gradeHits(candidates)
 	for i := range candidates {

@@ -44,6 +44,14 @@ func (c *evidenceCollector) sumCosines(from, to int) {
 			})
 		}
 	}
+	if c.minilm == nil {
+		return
+	}
+	for doc := from; doc < to; doc++ {
+		if c.cosines[doc] != 0 {
+			c.cosines[doc] *= float32(c.languageWeight(uint32(doc)))
+		}
+	}
 }
 
 // noteVectors notes whether vectors take part.
@@ -95,6 +103,9 @@ func (c *evidenceCollector) selectFirst() {
 	docs := len(c.index.docs)
 	c.scratch.cosines = slices.Grow(c.scratch.cosines[:0], docs)[:docs]
 	c.cosines = c.scratch.cosines
+	if i := c.modelIndex("minilm"); i >= 0 && c.minilmVector() && !c.source.isCollection() {
+		c.minilm = &c.index.vectors[i].rows
+	}
 	c.noteVectors()
 	limit := max(evidencePool, c.ranking.pool.limit)
 	best, _ := c.keepFirst(c.bestOfParts(max(namesPool, limit)), max(namesPool, limit))

@@ -72,7 +72,7 @@ func (c *evidenceCollector) compareTokens(doc uint32) {
 		tokens[i] = q.Tokens.Mean(best)
 	}
 	c.tokens[doc], c.familiarity[doc] = tokens, c.familiarityOf(doc)
-	c.leastTokens = min(c.leastTokens, sumOf(tokens))
+	c.leastTokens = min(c.leastTokens, c.languageWeight(doc)*sumOf(tokens))
 }
 
 // matchesOf compares the tokens of a document with those of the query, once.

@@ -28,8 +28,8 @@ const (
 //	probability = 1 / (1 + exp(-intercept - slope · ln share))
 //
 // The sum lets many equally good candidates share what one alone would have: in a talk about one subject all turns are
-// near. The null keeps the only memory of a store from being strong because nothing is better. It is higher for a
-// candidate with a MiniLM vector, whose evidence has one more part.
+// near. The null keeps the only memory of a store from being strong because nothing is better. It is higher for the
+// evidence of two models, which has one more part.
 //
 // go run ./bench/retrieval --reliability prints how reliable it is, and fits slope and intercept anew.
 const (
@@ -50,7 +50,7 @@ const (
 
 // leastEvidence is the evidence that one candidate must have for a search to be answered.
 func (c *candidate) leastEvidence() float64 {
-	if c.hasMiniLM {
+	if c.twoModels {
 		return leastMiniLM
 	}
 	return leastE5
@@ -58,7 +58,7 @@ func (c *candidate) leastEvidence() float64 {
 
 // excess is the evidence of a candidate beyond that of the null hypothesis, in units of the spread.
 func (c *candidate) excess() float64 {
-	if c.hasMiniLM {
+	if c.twoModels {
 		return (c.evidence - nullMiniLM) / shareSpread
 	}
 	return (c.evidence - nullE5) / shareSpread

@@ -25,7 +25,7 @@ type candidate struct {
 	vectorGain   float64 // from meaning; may be negative
 	identifiers  int     // identifiers of the query that it holds
 	evidence     float64 // absolute; see evidence.go
-	hasMiniLM    bool    // has a cosine by MiniLM
+	twoModels    bool    // its evidence is by two models, or weighed as such
 	probability  float64 // of being relevant
 	strength     Strength
 	score        float64
