@@ -309,7 +309,7 @@ func (a *app) printSharing(resp *pbalpha.ShareServiceStatusResponse) {
 	if f == nil {
 		return
 	}
-	a.out.printf("Node of the fleet at %s: %d spaces are open, about %s of %s; %d opened and %d dropped since the start; "+
+	a.out.printf("Node of the fleet at %s. Open spaces: %d, about %s of %s; opened %d and dropped %d since the start; "+
 		"%d operations wait.\n", f.GetDatabase(), f.GetOpen(), size(f.GetBytes()), size(f.GetLimitBytes()),
 		f.GetOpened(), f.GetDropped(), f.GetWaiting())
 	if f.GetError() != "" {

@@ -27,22 +27,11 @@ const (
 // SetAck says what the replies to writes on a space wait for from now on. Durable on return. Error:
 // *memory.NotFoundError when the space is not shared.
 func (s *Service) SetAck(name string, ack Ack) error {
-	s.setup.Lock()
-	defer s.setup.Unlock()
-	s.mu.RLock()
-	sp := s.spaces[name]
-	var l *link
-	if sp != nil {
-		l = s.links[sp.state.URL]
+	sp, unlock, err := s.lockSpace(name)
+	if err != nil {
+		return err
 	}
-	s.mu.RUnlock()
-	if sp == nil {
-		return &memory.NotFoundError{Kind: "shared space", Name: name}
-	}
-	if l != nil {
-		l.busy.Lock()
-		defer l.busy.Unlock()
-	}
+	defer unlock()
 	before := sp.state.Ack
 	sp.state.Ack = ack
 	if err := sp.save(s.cfg.FS); err != nil {

@@ -53,7 +53,7 @@ type fleet struct {
 // use is a space of the fleet on this node. Its fields are guarded by fleet.mu.
 type use struct {
 	users int       // requests that keep it
-	last  time.Time // when the last one ended
+	last  time.Time // when the last one ended, or something was found that only this node has
 	bytes int64
 	// turn is the opening or the dropping that goes on; nil when neither does.
 	turn *turn
@@ -76,8 +76,8 @@ func (f *fleet) adopt() error {
 	s := f.service
 	for _, name := range s.cfg.Store.Spaces() {
 		if _, _, changed := s.cfg.Store.Space(name).Look(nil); changed > 0 && s.spaces[name] == nil {
-			return fmt.Errorf("the data directory holds space %q, which is not of the fleet: give the node a directory of its "+
-				"own, or run `memsidecar share start %s` in this one before: %w", name, name, memory.ErrExists)
+			return fmt.Errorf("the data directory holds space %q, which is not of the fleet: give the node an empty "+
+				"directory, or run `memsidecar share start %s` in this one before: %w", name, name, memory.ErrExists)
 		}
 	}
 	for name, sp := range s.spaces {
@@ -303,7 +303,7 @@ func (f *fleet) admit(ctx context.Context, name string, create bool) (err error)
 		return err
 	}
 	_, _, changed := s.cfg.Store.Space(name).Look(nil)
-	if changed > 0 { // of an opening that failed, and could not be taken back
+	if changed > 0 { // an opening failed, and so did the removal of what it had brought
 		if err := s.cfg.Store.Drop(ctx, name, changed); err != nil {
 			return err
 		}
@@ -538,10 +538,10 @@ func (f *fleet) drop(ctx context.Context, name string) (dropped bool, err error)
 		return false, nil
 	}
 	_, _, changed := s.cfg.Store.Space(name).Look(nil)
-	f.mu.Lock()
-	u.bytes = f.measure(name)
-	f.mu.Unlock()
 	if needed, err := s.needsNode(sp); needed || err != nil {
+		f.mu.Lock()
+		u.bytes, u.last = f.measure(name), s.cfg.Now() // it is not looked at again at once: that reads files
+		f.mu.Unlock()
 		return false, err
 	}
 	s.mu.RLock()

@@ -71,6 +71,33 @@ func (l *link) remove(sp *space) {
 	l.busy.Unlock() //nolint:staticcheck // an exchange that had begun has ended
 }
 
+// lockSpace keeps everything else from a shared space until unlock: its exchange, and its leaving. Error:
+// *memory.NotFoundError when it is not shared.
+func (s *Service) lockSpace(name string) (sp *space, unlock func(), err error) {
+	s.setup.Lock()
+	s.mu.RLock()
+	sp = s.spaces[name]
+	s.mu.RUnlock()
+	if sp == nil {
+		s.setup.Unlock()
+		return nil, nil, &memory.NotFoundError{Kind: "shared space", Name: name}
+	}
+	release := s.lockExchange(sp)
+	return sp, func() { release(); s.setup.Unlock() }, nil
+}
+
+// lockExchange keeps the exchange of a space from going on until release.
+func (s *Service) lockExchange(sp *space) (release func()) {
+	s.mu.RLock()
+	l := s.links[sp.state.URL]
+	s.mu.RUnlock()
+	if l == nil {
+		return func() {}
+	}
+	l.busy.Lock()
+	return l.busy.Unlock
+}
+
 // wake has the link look at a space soon; when it is urgent, also in a pause after a failure.
 func (l *link) wake(sp *space, urgent bool) {
 	if urgent {

@@ -1,6 +1,7 @@
 package share
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,22 +106,11 @@ func withStore(e *memory.Entry, name json.RawMessage) *memory.Entry {
 // here, and receives those that others sent, also before. Durable on return. Error: *memory.NotFoundError when the space
 // is not shared.
 func (s *Service) SetLogs(name string, on bool) error {
-	s.setup.Lock()
-	defer s.setup.Unlock()
-	s.mu.RLock()
-	sp := s.spaces[name]
-	var l *link
-	if sp != nil {
-		l = s.links[sp.state.URL]
+	sp, unlock, err := s.lockSpace(name)
+	if err != nil {
+		return err
 	}
-	s.mu.RUnlock()
-	if sp == nil {
-		return &memory.NotFoundError{Kind: "shared space", Name: name}
-	}
-	if l != nil {
-		l.busy.Lock()
-		defer l.busy.Unlock()
-	}
+	defer unlock()
 	before := sp.state.Logs
 	if before.on() == on {
 		return nil
@@ -313,7 +303,7 @@ func (a *arrivals) write(tx *store.Tx) error {
 			return err
 		}
 		ids := slices.SortedFunc(maps.Keys(a.days[date]), func(x, y string) int {
-			return a.days[date][x].at().Compare(a.days[date][y].at())
+			return cmp.Or(a.days[date][x].at().Compare(a.days[date][y].at()), strings.Compare(x, y))
 		})
 		for _, id := range ids {
 			before, after := a.change(day, date, id)

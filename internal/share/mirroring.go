@@ -118,13 +118,7 @@ func (s *Service) beginMirror(ctx context.Context, sp *space, anew bool) error {
 
 // setVectors records whether this machine keeps the mirror of a space. Durable on return.
 func (s *Service) setVectors(sp *space, keep bool) error {
-	s.mu.RLock()
-	l := s.links[sp.state.URL]
-	s.mu.RUnlock()
-	if l != nil {
-		l.busy.Lock()
-		defer l.busy.Unlock()
-	}
+	defer s.lockExchange(sp)()
 	sp.state.Vectors = keep
 	return sp.save(s.cfg.FS)
 }

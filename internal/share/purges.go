@@ -191,22 +191,14 @@ func (s *Service) wake(space string) {
 
 // forget erases from what the exchange of a space remembers, in memory and in its file. Durable on return.
 func (s *Service) forget(p *pendingPurge) error {
-	s.setup.Lock()
-	defer s.setup.Unlock()
-	s.mu.RLock()
-	sp := s.spaces[p.Space]
-	var l *link
-	if sp != nil {
-		l = s.links[sp.state.URL]
+	sp, unlock, err := s.lockSpace(p.Space)
+	switch {
+	case errors.Is(err, memory.ErrNotFound):
+		return nil // it is not shared any more
+	case err != nil:
+		return err
 	}
-	s.mu.RUnlock()
-	if sp == nil {
-		return nil
-	}
-	if l != nil {
-		l.busy.Lock()
-		defer l.busy.Unlock()
-	}
+	defer unlock()
 	return s.scrub(sp, store.NewScrub(p.Space, p.IDs, p.Texts))
 }
 

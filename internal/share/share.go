@@ -266,7 +266,7 @@ func (s *Service) Leave(ctx context.Context, name string, force bool) error {
 	}
 	if s.fleet != nil && sp.state.Fleet {
 		var check memory.Check
-		check.Add("space", "FLEET_SPACE", "is one of the fleet, and leaves the node by itself when nobody uses it")
+		check.Add("space", "FLEET_SPACE", "is a space of the fleet, which leaves the node by itself when nobody uses it")
 		return check.Err()
 	}
 	status := sp.status()
