@@ -19,7 +19,6 @@ import (
 	"github.com/memsidecar/memsidecar/bench/process"
 	memsidecarv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/gen/memsidecar/v1alpha1"
-	"github.com/memsidecar/memsidecar/internal/memtest/postgres/cluster"
 )
 
 // Sizes of the scenario of a fleet.
@@ -50,23 +49,15 @@ type fleet struct {
 	again  []*process.Server // nodes that were started after a kill; the connections of those before go on
 }
 
-// fleet measures a fleet on a PostgreSQL that it starts, with its default durability and many spaces. Vectors are left
-// out, as in the scenario of shared spaces.
-func (b *bench) fleet(ctx context.Context, spaces int) (err error) {
-	bin := cluster.Find()
-	if bin == "" {
-		fmt.Fprintln(b.log, "the fleet is left out: PostgreSQL (initdb, postgres) is not installed")
-		return nil
-	}
-	fmt.Fprintf(b.log, "%7d spaces: a fleet\n", spaces)
-	defer func(words bool) { b.words = words }(b.words)
-	b.words = true
-	pg, err := cluster.Start(ctx, bin, filepath.Dir(b.dir))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, pg.Remove()) }()
-	f := &fleet{b: b, spaces: spaces, url: pg.URL("postgres")}
+// fleet measures a fleet with many spaces.
+func (b *bench) fleet(ctx context.Context, spaces int) error {
+	return b.onPostgres(ctx, fmt.Sprintf("%7d spaces: a fleet", spaces), func(url string) error {
+		return (&fleet{b: b, spaces: spaces, url: url}).measure(ctx)
+	})
+}
+
+// measure fills the database, and measures what nodes make of it.
+func (f *fleet) measure(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, f.stop()) }()
 	for _, step := range []func(context.Context) error{f.fill, f.serve, f.cold, f.warm, f.mixed} {
 		if err := step(ctx); err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/memsidecar/memsidecar/bench/process"
 	memsidecarv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/gen/memsidecar/v1alpha1"
-	"github.com/memsidecar/memsidecar/internal/memtest/postgres/cluster"
 )
 
 // rowsAtOnce is how many operations the daemon sends in one transaction at most.
@@ -33,24 +32,16 @@ type sharing struct {
 	copies   serial
 }
 
-// shared measures shared spaces on a PostgreSQL that it starts, with its default durability. Vectors are left out: they
-// are made in the background, and are not sent.
-func (b *bench) shared(ctx context.Context, size int) (err error) {
-	bin := cluster.Find()
-	if bin == "" {
-		fmt.Fprintln(b.log, "shared spaces are left out: PostgreSQL (initdb, postgres) is not installed")
-		return nil
-	}
-	fmt.Fprintf(b.log, "%7d memories: shared spaces\n", size)
-	defer func(words bool) { b.words = words }(b.words)
-	b.words = true
-	// The directory of the run is this user's alone, and the server may be another one.
-	pg, err := cluster.Start(ctx, bin, filepath.Dir(b.dir))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, pg.Remove()) }()
-	s := &sharing{b: b, size: size, url: pg.URL("postgres")}
+// shared measures shared spaces.
+func (b *bench) shared(ctx context.Context, size int) error {
+	return b.onPostgres(ctx, fmt.Sprintf("%7d memories: shared spaces", size), func(url string) error {
+		return (&sharing{b: b, size: size, url: url}).measure(ctx)
+	})
+}
+
+// measure starts two daemons, and measures what passes between them.
+func (s *sharing) measure(ctx context.Context) (err error) {
+	b := s.b
 	for _, d := range []struct {
 		name string
 		at   **process.Server
