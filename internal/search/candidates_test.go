@@ -2,9 +2,9 @@ package search
 
 import (
 	"bytes"
-	"context"
 	"flag"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,20 +34,41 @@ func TestCandidates(t *testing.T) {
 		t.Skip("no -candidates DIR given")
 	}
 	f := newCandidateFit(t)
-	t.Log("set, questions, and recall among the first", candidateLimits)
+	t.Log("set, questions, recall among the first", candidateLimits, "candidates, and share with a right one among three hits")
 	for _, set := range f.sets {
-		var alone, together [len(candidateLimits)]float64
-		for i := range set.queries {
-			q := &set.queries[i]
-			for j, n := range f.found(t, q, q.Conv) {
-				alone[j] += n / float64(len(set.queries))
-			}
-			for j, n := range f.found(t, q, allSpace) {
-				together[j] += n / float64(len(set.queries))
-			}
-		}
-		t.Logf("%-17s %4d  alone %.3f  among %d %.3f", set.name, len(set.queries), alone, f.size, together)
+		alone, three := f.measure(t, set.queries, func(q *fitQuery) string { return q.Conv })
+		t.Logf("%-17s %4d  alone            %.3f  %.3f", set.name, len(set.queries), alone, three)
+		together, three := f.measure(t, set.queries, func(*fitQuery) string { return allSpace })
+		t.Logf("%-17s %4d  among %9d  %.3f  %.3f", set.name, len(set.queries), f.size, together, three)
 	}
+}
+
+// measure is the mean recall of the candidates, for each limit, and the share of the questions that have a right memory
+// among the first three hits, in the space of each question.
+func (f *candidateFit) measure(t *testing.T, queries []fitQuery, space func(*fitQuery) string) (
+	recall [len(candidateLimits)]float64, three float64,
+) {
+	t.Helper()
+	n := float64(len(queries))
+	for i := range queries {
+		q := &queries[i]
+		for j, share := range f.found(t, q, space(q)) {
+			recall[j] += share / n
+		}
+		resp, err := f.engine.Search(t.Context(), Request{Spaces: []string{space(q)}, Query: q.Text, K: 3, Arm: Fusion})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(resp.Hits, func(h Hit) bool { return f.isRelevant(q, h.Memory.Content) }) {
+			three += 1 / n
+		}
+	}
+	return recall, three
+}
+
+// isRelevant reports whether a text answers a question.
+func (f *candidateFit) isRelevant(q *fitQuery, text string) bool {
+	return slices.ContainsFunc(q.Relevant, func(id string) bool { return f.texts[id] == text })
 }
 
 // allSpace is the space of everything.
@@ -77,9 +98,10 @@ func newCandidateFit(t *testing.T) *candidateFit {
 	spaces, seen := map[string][]*memory.Memory{}, map[string]bool{}
 	for _, file := range files {
 		dir := filepath.Dir(file)
-		for conv, list := range candidateMemories(t, dir) {
-			spaces[conv] = append(spaces[conv], list...)
-			for _, m := range list {
+		byConv := candidateMemories(t, dir)
+		for _, conv := range slices.Sorted(maps.Keys(byConv)) {
+			spaces[conv] = append(spaces[conv], byConv[conv]...)
+			for _, m := range byConv[conv] {
 				f.texts[m.ID] = m.Content
 				if !seen[m.Content] { // two sets ask for the same memories
 					seen[m.Content] = true
@@ -104,25 +126,11 @@ func newCandidateFit(t *testing.T) *candidateFit {
 			t.Fatal(err)
 		}
 	}
-	f.embed(t, fsys, spaces)
+	EmbedUntil(t, f.engine, fsys, func() bool {
+		waits := func(space string) bool { return f.engine.EmbeddingCoverage(space).Waiting > 0 }
+		return !slices.ContainsFunc(slices.Collect(maps.Keys(spaces)), waits)
+	})
 	return f
-}
-
-// embed returns once all memories have their vectors.
-func (f *candidateFit) embed(t *testing.T, fsys *crashfs.FS, spaces map[string][]*memory.Memory) {
-	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- f.engine.RunEmbedding(ctx, fsys) }()
-	for space := range spaces {
-		for f.engine.EmbeddingCoverage(space).Waiting > 0 {
-			time.Sleep(100 * time.Millisecond)
-		}
-	}
-	stop()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
 }
 
 // candidateMemories reads a set, by conversation.

@@ -11,7 +11,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/search/vector"
 )
 
-// Memories that no index of the engine has are ranked as those of its own spaces: what keeps them proposes candidates
+// Memories that no index of the engine has are ranked like the others: what keeps them proposes candidates
 // and says how common the terms of the query are, and both become an index that lives for one request.
 
 // proposeElsewhere is how many candidates each kind of evidence proposes: as many as the first stage looks at for the

@@ -214,8 +214,8 @@ func (c *evidenceCollector) explainEvidence(w *docEvidence) (parts []Part) {
 		add("tokens:"+m.Name(), w.tokens[i])
 	}
 	add("familiarity", -pooledShare*c.familiarity[w.doc])
-	if weight := c.languageWeight(w.doc); weight != 1 {
-		add("other language", c.meaning(w.doc)*(1-1/weight))
+	if _, compared := c.tokens[w.doc]; compared {
+		add("other language", c.meaning(w.doc)*(1-1/c.languageWeight(w.doc)))
 	}
 	add("named", w.named)
 	add("date", dateWeight*w.date)

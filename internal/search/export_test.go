@@ -10,12 +10,14 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search/analysis"
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
 	"github.com/memsidecar/memsidecar/internal/search/embedding/bert"
 	"github.com/memsidecar/memsidecar/internal/search/vector"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
 // DecodeIndex decodes an index file of any tokenizer, and uses the result.
@@ -219,6 +221,21 @@ func InsideModels(t *testing.T) (models []embedding.Model) {
 		models = append(models, PatientModel{m})
 	}
 	return models
+}
+
+// EmbedUntil makes vectors until done.
+func EmbedUntil(t *testing.T, e *Engine, fsys durable.FS, done func() bool) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- e.RunEmbedding(ctx, fsys) }()
+	for !done() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
 }
 
 // ReadLines reads a file of one JSON value a line.

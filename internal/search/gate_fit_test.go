@@ -1,7 +1,6 @@
 package search
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"math"
@@ -100,16 +99,7 @@ func newGateFit(t *testing.T) *gateFit {
 	for _, dir := range dirs {
 		f.load(t, dir, fsys)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- f.engine.RunEmbedding(ctx, fsys) }()
-	for !f.embedded() {
-		time.Sleep(50 * time.Millisecond)
-	}
-	stop()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	EmbedUntil(t, f.engine, fsys, f.embedded)
 	return f
 }
 

@@ -1,7 +1,6 @@
 package search_test
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -59,14 +58,5 @@ func TestGoldenParaphrases(t *testing.T) {
 // embedAll returns once every memory of a space has its vectors.
 func embedAll(t *testing.T, e *search.Engine, space string) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- e.RunEmbedding(ctx, newDir(t)) }()
-	for e.EmbeddingCoverage(space).Waiting > 0 {
-		time.Sleep(10 * time.Millisecond)
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	search.EmbedUntil(t, e, newDir(t), func() bool { return e.EmbeddingCoverage(space).Waiting == 0 })
 }
