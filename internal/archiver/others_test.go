@@ -13,7 +13,7 @@ import (
 )
 
 // TestEntriesOfOthers: the log of a shared space is archived with the entries of other machines, and no memory is made
-// of these, because each machine makes those of its own.
+// of these, because the machine that sent an entry makes them.
 func TestEntriesOfOthers(t *testing.T) {
 	b := newHarness(t)
 	_, err := b.store.Update(t.Context(), store.Meta{Actor: journal.ActorClient}, func(tx *store.Tx) error {

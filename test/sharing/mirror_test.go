@@ -197,7 +197,7 @@ func sameHits(t *testing.T, req *pb.SearchServiceSearchRequest, got, want *pb.Se
 	}
 }
 
-// sharingDaemon is a daemon in a directory of its own.
+// sharingDaemon is a daemon with a new directory.
 type sharingDaemon struct {
 	memories pb.MemoryServiceClient
 	search   pb.SearchServiceClient
