@@ -62,6 +62,8 @@ func (d *daemon) openStore(ctx context.Context) (err error) {
 		return err
 	}
 	searching.Models = d.models
+	d.monitor = rpc.NewMonitor(d.log, d.now)
+	searching.Busy = d.monitor.Running()
 	d.engine = search.New(searching)
 	foreign, displaced := func(name string) { d.edits.FileChanged(name) }, func(e publish.Edit) { d.edits.EditQuarantined(e) }
 	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log, OnEdit: foreign, OnDisplaced: displaced})
@@ -154,7 +156,6 @@ func (d *daemon) openLearning() {
 
 // openServer registers the services; nothing listens yet.
 func (d *daemon) openServer() {
-	d.monitor = rpc.NewMonitor(d.log, d.now)
 	credentials := unixsock.NewCredentials([]uint32{uint32(os.Getuid())}, unixsock.PeerOf, d.log)
 	d.counts = memorysvc.New(d.store, d.local)
 	options := append(d.monitor.Options(), rpc.RefusePaused(d.pauses.Host, d.sessions)...)

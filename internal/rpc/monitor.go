@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -25,6 +26,8 @@ type Monitor struct {
 	now       func() time.Time
 	latencies latencies
 	observe   func(method, code string, took time.Duration) // may be nil
+	begun     atomic.Int64                                  // calls with one request
+	running   atomic.Int64                                  // of these
 }
 
 // Observe has every call counted by f, which must be quick. It is set before the server serves.
@@ -33,6 +36,16 @@ func (m *Monitor) Observe(f func(method, code string, took time.Duration)) { m.o
 // NewMonitor returns a Monitor that logs to log.
 func NewMonitor(log *slog.Logger, now func() time.Time) *Monitor {
 	return &Monitor{log: log, now: now, latencies: latencies{methods: map[string]*ring{}}}
+}
+
+// Running returns a function that reports whether a call with one request was running at any time since the function
+// was called last. Streams do not count: a watch lasts as long as its client.
+func (m *Monitor) Running() func() bool {
+	var seen atomic.Int64
+	return func() bool {
+		begun := m.begun.Load()
+		return seen.Swap(begun) != begun || m.running.Load() > 0
+	}
 }
 
 // Options are the options that a server with this monitor is made with.
@@ -64,6 +77,9 @@ func (m *Monitor) begin(method string) *request {
 
 // unary surrounds a call with one request and one response.
 func (m *Monitor) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	m.begun.Add(1)
+	m.running.Add(1)
+	defer m.running.Add(-1)
 	r := m.begin(info.FullMethod)
 	r.received = size(req)
 	var res any

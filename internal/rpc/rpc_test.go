@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
@@ -699,6 +700,27 @@ func TestLogHasOneLineAndNoText(t *testing.T) {
 type writer func([]byte) (int, error)
 
 func (w writer) Write(p []byte) (int, error) { return w(p) }
+
+// TestRunning: a call counts while it runs, and once afterwards when nobody looked meanwhile.
+func TestRunning(t *testing.T) {
+	monitor := newMonitor(t)
+	running, during := monitor.Running(), false
+	server := newServer(monitor, grpc.ChainUnaryInterceptor(
+		func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			running() // what began since the last look no longer counts
+			during = running()
+			return next(ctx, req)
+		}))
+	healthpb.RegisterHealthServer(server, health.NewServer())
+	client := healthpb.NewHealthClient(dial(t, server))
+	before := running()
+	if _, err := client.Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if other := monitor.Running(); before || !during || !other() || other() {
+		t.Errorf("before %v, during %v", before, during)
+	}
+}
 
 func TestRecallCalls(t *testing.T) {
 	d := start(t)

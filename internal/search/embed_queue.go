@@ -125,9 +125,9 @@ func (e *Engine) RunEmbedding(ctx context.Context, fsys durable.FS) error {
 	}
 	pause := time.Duration(0)
 	unsaved, made := 0, 0 // vectors since the last save, and since the queue was empty
-	hurried := embedding.WithUrgency(ctx, e.urgency)
+	working := embedding.WithBackground(ctx, embedding.Background{Urgent: e.urgency, Busy: e.busy})
 	for ctx.Err() == nil {
-		n, err := e.embedBatch(hurried, fsys)
+		n, err := e.embedBatch(working, fsys)
 		made += n
 		if unsaved += n; unsaved >= saveEvery { // Save makes the rest durable
 			if err := e.SaveVectors(fsys); err != nil {

@@ -24,6 +24,8 @@ type Config struct {
 	Logger *slog.Logger     // nil discards
 	// Models make vectors for the arms Fusion and Vector; none searches by words alone.
 	Models []embedding.Model
+	// Busy reports whether requests are answered, for which RunEmbedding steps aside; nil is never.
+	Busy func() bool
 }
 
 // DefaultLambda is the decay rate per day when the configuration gives none: a half-life of 14 days.
@@ -62,6 +64,7 @@ type Engine struct {
 	stores        vectorStores
 	typical       typicalMemories
 	questions     *questionVectors
+	busy          func() bool      // Config.Busy
 	needsMemory   vector.Quantized // see prompt_direction.go
 	sureQueries   atomic.Int64     // searches that words alone answered, although models are there
 	embedQueue    embedQueue
@@ -94,6 +97,7 @@ func New(cfg Config) *Engine {
 		lambda: cfg.Lambda, now: cfg.Now, log: cfg.Logger, lex: analysis.NewLexicon(), spaces: map[string]*space{},
 		opened: map[string]*space{}, wakeCloser: make(chan struct{}, 1), maxOpen: MaxOpen,
 		wakeIndexer: make(chan struct{}, 1), models: cfg.Models, wakeEmbedder: make(chan struct{}, 1),
+		busy: cfg.Busy,
 	}
 	if e.lambda == 0 {
 		e.lambda = DefaultLambda

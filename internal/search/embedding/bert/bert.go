@@ -24,13 +24,13 @@ var ErrNoModel = errors.New("this program was built without an embedding model")
 var errDamaged = errors.New("the embedding model in this program is damaged; install the program again")
 
 const (
-	maxBatchTokens = 64 // tokens that pass through the model together; small, because a query waits for one batch
-	maxConcurrent  = 4  // batches at the same time
+	maxBatchTokens = 64 // tokens that pass through the model together; small, so that work in the background can stop
+	maxConcurrent  = 4  // queries at the same time
 )
 
-// Encoder is one model. It implements embedding.Model and is safe for concurrent use: as many batches run at once as
-// there are processors, maxConcurrent at most. The others wait in the order in which they came, each for one batch or
-// one longer text at most.
+// Encoder is one model. It implements embedding.Model and is safe for concurrent use: as many queries are embedded at
+// once as there are processors, maxConcurrent at most, and one batch of what is stored. The others wait in the order in
+// which they came.
 type Encoder struct {
 	name     string
 	identity string
@@ -42,7 +42,7 @@ type Encoder struct {
 	result  *model
 	failure error
 
-	slots chan struct{} // one for each batch at the same time
+	slots chan struct{} // one for each query at the same time
 	mu    sync.Mutex
 	// free are the buffers that nobody uses, those used last at the end: without concurrent batches one set is enough.
 	free []*scratch // guarded by mu
@@ -110,14 +110,17 @@ func (e *Encoder) model(ctx context.Context) (*model, error) {
 // encode passes texts, given as token ids, through the model and calls emit with the last layer's output for each, in
 // order: a row of Width numbers for each token, valid during the call. A text's output does not depend on the others.
 // The only error is that of ctx, soon after it ended.
-func (e *Encoder) encode(ctx context.Context, m *model, texts [][]int32, emit func(text int, rows []float32)) error {
+func (e *Encoder) encode(ctx context.Context, p pace, m *model, texts [][]int32,
+	emit func(text int, rows []float32)) error {
+	s := e.takeScratch()
+	defer e.returnScratch(s)
 	for first := 0; first < len(texts); {
 		last, tokens := first, 0
 		for last < len(texts) && (last == first || tokens+len(texts[last]) <= maxBatchTokens) {
 			tokens += len(texts[last])
 			last++
 		}
-		if err := e.encodeBatch(ctx, m, texts[first:last], func(i int, rows []float32) {
+		if err := m.forward(ctx, p, s, texts[first:last], func(i int, rows []float32) {
 			emit(first+i, rows)
 		}); err != nil {
 			return fmt.Errorf("embed %d texts: %w", len(texts), err)
@@ -125,20 +128,6 @@ func (e *Encoder) encode(ctx context.Context, m *model, texts [][]int32, emit fu
 		first = last
 	}
 	return nil
-}
-
-// encodeBatch passes one batch through the model, with scratch buffers of its own.
-func (e *Encoder) encodeBatch(ctx context.Context, m *model, texts [][]int32,
-	emit func(text int, rows []float32)) error {
-	select {
-	case e.slots <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { <-e.slots }()
-	s := e.takeScratch()
-	defer e.returnScratch(s)
-	return m.forward(ctx, s, texts, emit)
 }
 
 // takeScratch returns the buffers that were used last, or new ones.

@@ -31,9 +31,9 @@ const (
 const bulkTexts = 6
 
 // EmbedDocuments embeds texts that are stored. One call runs at a time; many texts at once run on a thread of low
-// priority, so that an import does not slow down searches and writes, unless it is urgent (embedding.Urgent). Errors:
-// embedding.ErrRefused when the model does not support one of the texts, before anything is computed; one that says
-// what is damaged; that of ctx.
+// priority, and step aside for requests, so that an import does not slow down searches and writes
+// (embedding.Background). Errors: embedding.ErrRefused when the model does not support one of the texts, before anything
+// is computed; one that says what is damaged; that of ctx.
 func (e *Encoder) EmbedDocuments(ctx context.Context, texts []string) ([]embedding.Document, error) {
 	if len(texts) > embedding.MaxBatch || slices.ContainsFunc(texts, func(text string) bool {
 		return !e.Supports(text)
@@ -46,14 +46,16 @@ func (e *Encoder) EmbedDocuments(ctx context.Context, texts []string) ([]embeddi
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	urgent := embedding.Urgent(ctx)
+	background := embedding.BackgroundOf(ctx)
+	urgent := background.Urgent()
 	select {
 	case <-urgent:
-		return e.embedDocuments(ctx, texts)
+		return e.embedDocuments(ctx, atOnce, texts)
 	default:
 	}
+	aside := steppingAside(background)
 	if len(texts) < bulkTexts {
-		return e.embedDocuments(ctx, texts)
+		return e.embedDocuments(ctx, aside, texts)
 	}
 	// A thread cannot raise its priority again, and on a busy machine one of low priority gets no turn for seconds. So
 	// when it becomes urgent, the work begins again on another.
@@ -65,7 +67,7 @@ func (e *Encoder) EmbedDocuments(ctx context.Context, texts []string) ([]embeddi
 	}
 	done := make(chan result, 1)
 	go runLowPriority(func() {
-		documents, err := e.embedDocuments(low, texts)
+		documents, err := e.embedDocuments(low, aside, texts)
 		done <- result{documents, err}
 	})
 	select {
@@ -73,20 +75,20 @@ func (e *Encoder) EmbedDocuments(ctx context.Context, texts []string) ([]embeddi
 		return r.documents, r.err
 	case <-urgent:
 		giveUp()
-		return e.embedDocuments(ctx, texts)
+		return e.embedDocuments(ctx, atOnce, texts)
 	}
 }
 
 // embedDocuments returns a pooled vector and the packed token vectors for each text, in the order of the
 // texts.
-func (e *Encoder) embedDocuments(ctx context.Context, texts []string) ([]embedding.Document, error) {
+func (e *Encoder) embedDocuments(ctx context.Context, p pace, texts []string) ([]embedding.Document, error) {
 	m, err := e.model(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out, valid := make([]embedding.Document, len(texts)), true
 	ids := m.tokenizeAll(m.textPrefix, texts)
-	err = e.encode(ctx, m, ids, func(i int, rows []float32) {
+	err = e.encode(ctx, p, m, ids, func(i int, rows []float32) {
 		var ok bool
 		out[i].Vector, ok = m.pool(rows)
 		out[i].Tokens = m.packTokens(ids[i], rows)
@@ -133,9 +135,15 @@ func (e *Encoder) EmbedQuery(ctx context.Context, text string) (embedding.Query,
 
 // embedQuery embeds one query with a loaded model.
 func (e *Encoder) embedQuery(ctx context.Context, m *model, text string) (q embedding.Query, err error) {
+	select {
+	case e.slots <- struct{}{}:
+		defer func() { <-e.slots }()
+	case <-ctx.Done():
+		return embedding.Query{}, ctx.Err()
+	}
 	ids := m.tokenizeAll(m.queryPrefix, []string{text})
 	valid := false
-	err = e.encode(ctx, m, ids, func(_ int, rows []float32) {
+	err = e.encode(ctx, atOnce, m, ids, func(_ int, rows []float32) {
 		q.Vector, valid = m.pool(rows)
 		q.Tokens = m.queryTokens(text, ids[0], rows)
 	})

@@ -61,7 +61,7 @@ func TestUrgent(t *testing.T) {
 		} else {
 			time.AfterFunc(after, func() { close(urgent) })
 		}
-		ctx := embedding.WithUrgency(t.Context(), func() <-chan struct{} { return urgent })
+		ctx := embedding.WithBackground(t.Context(), embedding.Background{Urgent: func() <-chan struct{} { return urgent }})
 		got, err := e.EmbedDocuments(ctx, texts)
 		if err != nil {
 			t.Fatal(err)

@@ -31,9 +31,10 @@ func (s *scratch) fit(m *model, tokens int) {
 	}
 }
 
-// forward passes texts, given as token ids, through all layers and calls emit with the rows of each. It checks ctx
-// before every matrix and every attention head.
-func (m *model) forward(ctx context.Context, s *scratch, texts [][]int32, emit func(text int, rows []float32)) error {
+// forward passes texts, given as token ids, through all layers and calls emit with the rows of each. It calls p before
+// every matrix, and checks ctx before every attention head.
+func (m *model) forward(ctx context.Context, p pace, s *scratch, texts [][]int32,
+	emit func(text int, rows []float32)) error {
 	tokens := 0
 	for _, ids := range texts {
 		tokens += len(ids)
@@ -42,11 +43,11 @@ func (m *model) forward(ctx context.Context, s *scratch, texts [][]int32, emit f
 	m.embedTokens(s, texts)
 	for i := range m.layers {
 		l := &m.layers[i]
-		if err := l.attend(ctx, m, s, texts, tokens); err != nil {
+		if err := l.attend(ctx, p, m, s, texts, tokens); err != nil {
 			return err
 		}
 		for from := 0; from < tokens; from += blockTokens {
-			if err := l.feedForward(ctx, m, s, from, min(from+blockTokens, tokens)); err != nil {
+			if err := l.feedForward(ctx, p, m, s, from, min(from+blockTokens, tokens)); err != nil {
 				return err
 			}
 		}
@@ -76,9 +77,9 @@ func (m *model) embedTokens(s *scratch, texts [][]int32) {
 }
 
 // attend computes queries, keys and values of all tokens, and the attention of every head and text.
-func (l *layer) attend(ctx context.Context, m *model, s *scratch, texts [][]int32, tokens int) error {
+func (l *layer) attend(ctx context.Context, p pace, m *model, s *scratch, texts [][]int32, tokens int) error {
 	for from := 0; from < tokens; from += blockTokens {
-		if err := ctx.Err(); err != nil {
+		if err := p(ctx); err != nil {
 			return err
 		}
 		to := min(from+blockTokens, tokens)
@@ -99,21 +100,21 @@ func (l *layer) attend(ctx context.Context, m *model, s *scratch, texts [][]int3
 
 // feedForward is the rest of a layer for the tokens from and before to: the output of attention, then the
 // feed-forward network.
-func (l *layer) feedForward(ctx context.Context, m *model, s *scratch, from, to int) error {
+func (l *layer) feedForward(ctx context.Context, p pace, m *model, s *scratch, from, to int) error {
 	hidden := s.hidden[from*m.Width : to*m.Width]
-	if err := ctx.Err(); err != nil {
+	if err := p(ctx); err != nil {
 		return err
 	}
 	rows := s.rows[:len(hidden)]
 	s.apply(&l.attentionOut, s.attended[3*from*m.Width:3*to*m.Width], 3*m.Width, rows)
 	l.attentionNorm.addAndNormalize(hidden, rows, m.Width, m.Epsilon)
-	if err := ctx.Err(); err != nil {
+	if err := p(ctx); err != nil {
 		return err
 	}
 	inner := s.rows[:(to-from)*m.Inner]
 	s.apply(&l.inner, hidden, m.Width, inner)
 	geluTable().geluRow(inner)
-	if err := ctx.Err(); err != nil {
+	if err := p(ctx); err != nil {
 		return err
 	}
 	// A few columns have values far beyond the others and are kept unquantised, as in LLM.int8 (Dettmers et al.
