@@ -43,6 +43,8 @@ var arrows = []struct {
 		why: "it turns domain values into JSON and back, and does no I/O"},
 	{from: []string{"internal/memory/fieldmerge"}, not: []string{"..."}, but: []string{"internal/memory"},
 		why: "it merges values and does no I/O"},
+	{from: []string{"internal/memory/idmap"}, not: []string{"..."}, but: []string{"internal/memory"},
+		why: "it finds memories that others keep"},
 	{from: []string{"internal/memory/toolcall"}, not: []string{"..."}, but: []string{"internal/lazyregexp"},
 		why: "it turns text into text, where hooks and the daemon must agree"},
 	{from: []string{"internal/store/durable/..."}, not: []string{"..."}, but: []string{"internal/memory/..."},

@@ -48,7 +48,7 @@ func (c *Collection) Get(id string) *memory.Memory { return c.index.get(id) }
 func (c *Collection) Len() int {
 	c.index.mu.RLock()
 	defer c.index.mu.RUnlock()
-	return len(c.index.docIDs)
+	return c.index.docIDs.Len()
 }
 
 // DateRanges lists the days, months and years that a query names, as a search with this AsOf reads them.

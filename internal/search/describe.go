@@ -66,7 +66,7 @@ func (e *Engine) MadeVectors(ctx context.Context, space string, ids []string) (m
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, id := range ids {
-		doc, known := x.docIDs[id]
+		doc, known := x.docIDs.Find(id, x.docs)
 		if !known {
 			continue
 		}

@@ -163,7 +163,7 @@ func (e *Engine) indexExtract(extract *Extract) *invertedIndex {
 
 // setKept gives a document the vectors that one model made of it.
 func (x *invertedIndex) setKept(v *docVectors, kept *KeptMemory) {
-	doc := x.docIDs[kept.Memory.ID]
+	doc, _ := x.docIDs.Find(kept.Memory.ID, x.docs)
 	q, ok := vector.FromCodes(kept.Codes[v.model.Name()])
 	if !ok || v.rejected[doc] {
 		return

@@ -6,7 +6,7 @@ import "github.com/memsidecar/memsidecar/internal/search/analysis"
 // the leading part of a longer one. An identifier was typed on purpose, so it counts more than words and meaning.
 func (c *evidenceCollector) addIdentifiers() {
 	for _, identifier := range c.q.identifiers {
-		if doc, ok := c.index.docIDs[identifier.Text]; ok {
+		if doc, ok := c.index.docIDs.Find(identifier.Text, c.index.docs); ok {
 			c.addIdentifier(doc)
 		}
 		if id, ok := c.index.termIDs[identifier.Term]; ok && c.index.holders(id) <= maxIdentifierDocs {

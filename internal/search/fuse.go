@@ -68,7 +68,7 @@ func (r *ranking) addCosines(src source, v vector.Quantized) {
 		c.cosine, c.hasCosine = vectors.cosine(doc, v)
 	}
 	for _, n := range r.nearestTo(x, src) {
-		if doc, ok := x.docIDs[n.memory.ID]; ok {
+		if doc, ok := x.docIDs.Find(n.memory.ID, x.docs); ok {
 			c := rr.candidateOf(doc)
 			c.cosine, c.hasCosine = n.cosine, true
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
@@ -119,7 +120,7 @@ func (e *Engine) saveKeywords(fsys durable.FS, grown bool) error {
 func (e *Engine) saveSpace(fsys durable.FS, s *space, least int, grown bool) error {
 	s.mu.Lock()
 	x := s.index
-	if len(x.docIDs) < least {
+	if x.docIDs.Len() < least {
 		changed, changes := x.saved != x.changes, x.changes
 		s.mu.Unlock()
 		if changed && !grown {
@@ -127,7 +128,7 @@ func (e *Engine) saveSpace(fsys durable.FS, s *space, least int, grown bool) err
 		}
 		return nil
 	}
-	if grown && !outgrown(x.saved, x.changes, len(x.docIDs)) {
+	if grown && !outgrown(x.saved, x.changes, x.docIDs.Len()) {
 		s.mu.Unlock()
 		return nil
 	}
@@ -177,13 +178,15 @@ func (x *invertedIndex) encode(fingerprint uint32) (data []byte, changes uint64)
 		names += len(t)
 		postings += len(x.postings[id])
 	}
-	for id := range x.docIDs {
-		names += len(id)
+	for _, m := range x.docs {
+		if m != nil {
+			names += len(m.ID)
+		}
 	}
 	le := binary.LittleEndian
-	data = make([]byte, 0, headerSize+docSize*len(x.docIDs)+termSize*len(x.termIDs)+4*postings+names+4)
+	data = make([]byte, 0, headerSize+docSize*x.docIDs.Len()+termSize*len(x.termIDs)+4*postings+names+4)
 	data = append(data, fileMagic...)
-	for _, n := range []int{fileVersion, int(fingerprint), len(x.docIDs), len(x.termIDs), postings, names} {
+	for _, n := range []int{fileVersion, int(fingerprint), x.docIDs.Len(), len(x.termIDs), postings, names} {
 		data = le.AppendUint32(data, uint32(n))
 	}
 	data = x.appendTables(data, terms)
@@ -273,7 +276,8 @@ func decodeIndex(data []byte, fingerprint uint32) (*invertedIndex, []savedDoc, e
 		}
 		text = text[n:]
 	}
-	x, err := decodePostings(termTable[:termSize*terms], postingTable[:4*postings], text, docs)
+	ofTerms := strings.Clone(text) // they are parts of it as long as the index lives, which needs no ids beside them
+	x, err := decodePostings(termTable[:termSize*terms], postingTable[:4*postings], ofTerms, docs)
 	return x, saved, err
 }
 

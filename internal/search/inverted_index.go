@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/idmap"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
@@ -17,7 +18,7 @@ type invertedIndex struct {
 	termIDs  map[string]uint32 // term → term id; guarded by mu, as everything below
 	postings []postingList     // by term id
 	freeIDs  []uint32          // unused term ids
-	docIDs   map[string]uint32 // memory id → document
+	docIDs   *idmap.Map        // of docs
 	docs     []*memory.Memory  // by document; nil when unused
 	features []docFeatures     // by document
 	lengths  []float32         // by document, in weighted words; apart, since every posting of a query reads one
@@ -38,7 +39,7 @@ type invertedIndex struct {
 
 func newInvertedIndex(size int) *invertedIndex {
 	return &invertedIndex{
-		termIDs: make(map[string]uint32, size), docIDs: make(map[string]uint32, size),
+		termIDs: make(map[string]uint32, size), docIDs: idmap.New(size),
 		sessions:   map[sessionKey][]uint32{},
 		inactiveDF: map[uint32]uint32{},
 	}
@@ -61,7 +62,7 @@ func (x *invertedIndex) applyChange(a *analyzer, changes []journal.Change) {
 func (x *invertedIndex) get(id string) *memory.Memory {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if doc, ok := x.docIDs[id]; ok {
+	if doc, ok := x.docIDs.Find(id, x.docs); ok {
 		return x.docs[doc]
 	}
 	return nil
@@ -71,7 +72,7 @@ func (x *invertedIndex) get(id string) *memory.Memory {
 func (x *invertedIndex) size() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return len(x.docIDs)
+	return x.docIDs.Len()
 }
 
 // put adds or replaces a memory. Text is analysed before the lock is taken.
@@ -95,7 +96,7 @@ func (x *invertedIndex) put(a *analyzer, m *memory.Memory) {
 func (x *invertedIndex) replaceFields(m *memory.Memory, revised bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	doc := x.docIDs[m.ID]
+	doc, _ := x.docIDs.Find(m.ID, x.docs)
 	x.setDoc(doc, m, x.lengths[doc])
 	if revised {
 		x.changes++
@@ -127,7 +128,7 @@ func (x *invertedIndex) applyAccessesLocked(changes []journal.Change) {
 		if t == nil {
 			continue
 		}
-		doc, ok := x.docIDs[t.ID]
+		doc, ok := x.docIDs.Find(t.ID, x.docs)
 		if !ok {
 			continue
 		}
@@ -140,10 +141,10 @@ func (x *invertedIndex) applyAccessesLocked(changes []journal.Change) {
 // putLocked adds a memory, or replaces the one with its id. old holds the terms of the replaced one.
 func (x *invertedIndex) putLocked(m *memory.Memory, old, new docTerms) {
 	x.changes++
-	doc, known := x.docIDs[m.ID]
+	doc, known := x.docIDs.Find(m.ID, x.docs)
 	if !known {
 		doc = x.allocateDoc()
-		x.docIDs[m.ID] = doc
+		x.docIDs.Add(m.ID, doc)
 	} else {
 		x.countInactive(doc, old, -1)
 	}
@@ -221,7 +222,7 @@ func (x *invertedIndex) growDocs(n int) {
 
 // removeLocked removes a memory. old holds its terms.
 func (x *invertedIndex) removeLocked(id string, old docTerms) {
-	doc, known := x.docIDs[id]
+	doc, known := x.docIDs.Find(id, x.docs)
 	if !known {
 		return
 	}
@@ -230,7 +231,7 @@ func (x *invertedIndex) removeLocked(id string, old docTerms) {
 	for _, t := range old.terms {
 		x.removePosting(t.term, doc)
 	}
-	delete(x.docIDs, id)
+	x.docIDs.Remove(id, x.docs)
 	x.leaveSession(doc)
 	x.docs[doc] = nil
 	for _, v := range x.vectors {

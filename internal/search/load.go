@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/idmap"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
@@ -14,7 +15,7 @@ import (
 // attachMemories gives a decoded index its memories, and drops documents without one. It returns the memories that the
 // index does not have in their present form.
 func (x *invertedIndex) attachMemories(saved []savedDoc, memories []*memory.Memory) (missing []*memory.Memory) {
-	x.docIDs = make(map[string]uint32, len(memories))
+	x.docIDs = idmap.New(len(memories))
 	x.growDocs(len(saved))
 	at := make(map[string]uint32, len(saved))
 	for doc, s := range saved {
@@ -28,9 +29,9 @@ func (x *invertedIndex) attachMemories(saved []savedDoc, memories []*memory.Memo
 			continue
 		}
 		x.setDoc(doc, m, saved[doc].length)
-		x.docIDs[m.ID] = doc
+		x.docIDs.Add(m.ID, doc)
 	}
-	if len(x.docIDs) < len(saved) {
+	if x.docIDs.Len() < len(saved) {
 		x.dropUnused()
 	}
 	x.recountInactive()
@@ -55,7 +56,7 @@ func (x *invertedIndex) dropUnused() {
 
 // recountInactive counts the inactive documents of every term.
 func (x *invertedIndex) recountInactive() {
-	if x.liveDocs == len(x.docIDs) {
+	if x.liveDocs == x.docIDs.Len() {
 		return // the common case of a store without history
 	}
 	for id, list := range x.postings {

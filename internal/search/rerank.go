@@ -50,7 +50,7 @@ func (x *invertedIndex) docOf(c *candidate) (uint32, bool) {
 	if int(c.doc) < len(x.docs) && x.docs[c.doc] == c.memory {
 		return c.doc, true
 	}
-	doc, ok := x.docIDs[c.memory.ID]
+	doc, ok := x.docIDs.Find(c.memory.ID, x.docs)
 	return doc, ok
 }
 
@@ -133,7 +133,7 @@ func (rr *reranker) addIdentifierMatches() (any bool) {
 		any = any || admitted
 	}
 	for _, identifier := range rr.q.identifiers {
-		if doc, ok := rr.index.docIDs[identifier.Text]; ok {
+		if doc, ok := rr.index.docIDs.Find(identifier.Text, rr.index.docs); ok {
 			match(doc)
 		}
 		if id, ok := rr.index.termIDs[identifier.Term]; ok && rr.index.holders(id) <= maxIdentifierDocs {

@@ -31,7 +31,10 @@ func (s *Store) stagedSpace(name string) *spaceState {
 // copyOf copies a visible space for transactions: what changes of it, without bodies. The values are shared.
 func (st *state) copyOf(v *spaceState) *spaceState {
 	sp := st.newSpace(v.name)
-	sp.slots, sp.holes, sp.byID = withRoom(v.slots), v.holes, maps.Clone(v.byID)
+	sp.slots, sp.holes = withRoom(v.slots), v.holes
+	if v.byID != nil {
+		sp.byID = v.byID.Clone()
+	}
 	sp.removed, sp.forgotten = maps.Clone(v.removed), maps.Clone(v.forgotten)
 	sp.archive, sp.receipts = maps.Clone(v.archive), maps.Clone(v.receipts)
 	for date, d := range v.days {

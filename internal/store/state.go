@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/idmap"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
@@ -32,7 +33,7 @@ type spaceState struct {
 	name string
 	// slots are the memories in order of creation, nil where one was removed; holes counts the nils.
 	slots []*memory.Memory
-	byID  map[string]int32 // slot; nil while the slots are few
+	byID  *idmap.Map // nil while the slots are few
 	holes int
 	// equal maps the hash of category and normalised content to a slot. Only the staged state has it.
 	equal map[uint64]int32
@@ -173,9 +174,11 @@ func (sp *spaceState) setMemory(id string, after *memory.Memory, op int64) {
 	switch {
 	case after == nil && known:
 		sp.unindexEqual(slot)
+		if sp.byID != nil {
+			sp.byID.Remove(id, sp.slots)
+		}
 		sp.slots[slot] = nil
 		sp.holes++
-		delete(sp.byID, id)
 		put(&sp.removed, id, op)
 		sp.compact()
 		return
@@ -190,7 +193,7 @@ func (sp *spaceState) setMemory(id string, after *memory.Memory, op int64) {
 		if sp.byID == nil {
 			sp.indexIDs()
 		} else {
-			sp.byID[id] = slot
+			sp.byID.Add(id, uint32(slot))
 		}
 		delete(sp.removed, id)
 	}
@@ -202,10 +205,10 @@ func (sp *spaceState) indexIDs() {
 	if len(sp.slots) <= fewSlots {
 		return
 	}
-	sp.byID = make(map[string]int32, len(sp.slots))
+	sp.byID = idmap.New(len(sp.slots))
 	for i, m := range sp.slots {
 		if m != nil {
-			sp.byID[m.ID] = int32(i)
+			sp.byID.Add(m.ID, uint32(i))
 		}
 	}
 }
@@ -213,8 +216,8 @@ func (sp *spaceState) indexIDs() {
 // slotOf returns where a memory is.
 func (sp *spaceState) slotOf(id string) (slot int32, known bool) {
 	if sp.byID != nil {
-		slot, known = sp.byID[id]
-		return slot, known
+		at, known := sp.byID.Find(id, sp.slots)
+		return int32(at), known
 	}
 	for i, m := range sp.slots {
 		if m != nil && m.ID == id {

@@ -1,0 +1,97 @@
+package idmap_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/idmap"
+)
+
+// A Map does what a map of strings does, whatever is added and removed.
+func TestLikeMap(t *testing.T) {
+	const steps, ids = 20_000, 700
+	random := rand.New(rand.NewPCG(1, 2))
+	memories := make([]*memory.Memory, ids)
+	want, got := map[string]uint32{}, idmap.New(0)
+	compare := func(step int) {
+		t.Helper()
+		if got.Len() != len(want) {
+			t.Fatalf("step %d: Len is %d, want %d", step, got.Len(), len(want))
+		}
+		for i := range ids {
+			id := fmt.Sprint(i)
+			position, found := got.Find(id, memories)
+			if wantPosition, known := want[id]; found != known || position != wantPosition {
+				t.Fatalf("step %d: %s is at %d, %v; want %d, %v", step, id, position, found, wantPosition, known)
+			}
+		}
+	}
+	for step := range steps {
+		position := random.IntN(ids)
+		id := fmt.Sprint((position*13 + 5) % ids)
+		if _, known := want[id]; known {
+			got.Remove(id, memories)
+			memories[position] = nil
+			delete(want, id)
+		} else {
+			memories[position] = &memory.Memory{ID: id}
+			got.Add(id, uint32(position))
+			want[id] = uint32(position)
+		}
+		if step%500 == 0 {
+			got = got.Clone() // changes of the copy must not need the original
+			compare(step)
+		}
+	}
+	compare(steps)
+	for id := range want {
+		got.Remove(id, memories)
+		got.Remove(id, memories) // unknown now, which is ignored
+	}
+	if got.Len() != 0 {
+		t.Errorf("%d ids are left", got.Len())
+	}
+}
+
+// A clone and its original do not see each other's changes.
+func TestClone(t *testing.T) {
+	memories := []*memory.Memory{{ID: "a"}, {ID: "b"}}
+	original := idmap.New(2)
+	original.Add("a", 0)
+	clone := original.Clone()
+	clone.Add("b", 1)
+	clone.Remove("a", memories)
+	if _, found := original.Find("a", memories); !found {
+		t.Error("the original lost what the clone removed")
+	}
+	if _, found := original.Find("b", memories); found {
+		t.Error("the original has what the clone added")
+	}
+}
+
+func BenchmarkFind(b *testing.B) {
+	const n = 100_000
+	memories := make([]*memory.Memory, n)
+	m, plain := idmap.New(n), make(map[string]uint32, n)
+	for i := range memories {
+		memories[i] = &memory.Memory{ID: fmt.Sprintf("01985f6e-8b1c-7e6a-9d33-%012x", i*7919)}
+		m.Add(memories[i].ID, uint32(i))
+		plain[memories[i].ID] = uint32(i)
+	}
+	b.Run("idmap", func(b *testing.B) {
+		for i := range b.N {
+			if _, found := m.Find(memories[i*7919%n].ID, memories); !found {
+				b.Fatal("not found")
+			}
+		}
+	})
+	b.Run("map of strings", func(b *testing.B) {
+		for i := range b.N {
+			if _, found := plain[memories[i*7919%n].ID]; !found {
+				b.Fatal("not found")
+			}
+		}
+	})
+}
