@@ -88,7 +88,7 @@ var arrows = []struct {
 		why: "the log index feeds the engine, not the other way round"},
 	{from: []string{"internal/daemon/metrics/..."}, not: []string{"..."},
 		why: "it is given numbers and does not know where they come from"},
-	{from: []string{"internal/process/filelock", "internal/process"}, not: []string{"..."},
+	{from: []string{"internal/process/filelock", "internal/process/garbage", "internal/process"}, not: []string{"..."},
 		why: "they ask the system and know nothing of ours"},
 	{from: []string{"internal/lazyregexp/..."}, not: []string{"..."},
 		why: "it knows expressions and not what they mean"},

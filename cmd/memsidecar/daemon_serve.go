@@ -4,19 +4,14 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/memsidecar/memsidecar/internal/daemon"
+	"github.com/memsidecar/memsidecar/internal/process/garbage"
 	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/listener"
 )
-
-// garbagePercent is the garbage that the heap may hold, in percent of what is used. The daemon runs all day beside
-// other programs, so half of Go's default: collections cost more processor time and the process holds less memory
-// (docs/performance.md). The variable GOGC sets another share.
-const garbagePercent = 50
 
 // serveCommand is "daemon serve": the daemon itself.
 func (a *app) serveCommand() *cobra.Command {
@@ -68,8 +63,8 @@ ends it at once, without losing acknowledged data.`,
 			if err != nil {
 				return err
 			}
-			if a.env("GOGC") == "" {
-				debug.SetGCPercent(garbagePercent)
+			if a.env("GOGC") == "" { // it sets another share
+				go garbage.Limit(cmd.Context())
 			}
 			return daemon.Run(cmd.Context(), cfg, daemon.Options{
 				Command:  commands.run,

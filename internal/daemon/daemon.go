@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -314,8 +315,12 @@ func (d *daemon) serve(ctx context.Context, socket net.Listener, ready func(stri
 	return errors.Join(err, <-served, d.close())
 }
 
-// loadIndex builds the search index of the largest spaces before they are searched. The others are small: they are
-// opened when they are searched.
+// startedFor is how long after a start the memory that reading the files took is given back: until then there may be
+// requests of the hook that started the daemon.
+const startedFor = 2 * time.Second
+
+// loadIndex builds the search index of the largest spaces before they are searched, and then gives memory back. The
+// other spaces are small: they are opened when they are searched.
 func (d *daemon) loadIndex(ctx context.Context) error {
 	names := d.store.Spaces()
 	if len(names) > search.MaxOpen {
@@ -330,6 +335,13 @@ func (d *daemon) loadIndex(ctx context.Context) error {
 		if d.engine.Open(ctx, name) != nil {
 			return nil // it is stopping
 		}
+	}
+	timer := time.NewTimer(startedFor)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		debug.FreeOSMemory() // the files were about as large as what is used of them, and an idle daemon collects nothing
+	case <-ctx.Done():
 	}
 	return nil
 }
