@@ -60,7 +60,7 @@ type merging struct {
 	own     int64 // newest operation of this store in the rows; 0 when they are of another
 	changes []merge.Change
 	first   record
-	// skip says that the journal has the rows already: only what is known of the log changes.
+	// skip says that the journal has the rows already, also those of this store: only what is known of the log changes.
 	skip bool
 
 	// what a plan is made of, again for each attempt
@@ -99,7 +99,7 @@ func (m *merging) decode() error {
 			m.logs.add(&m.rows[i], rec.Entries)
 		}
 	}
-	m.skip = m.own == 0 && m.rows[len(m.rows)-1].Seq <= m.space.done
+	m.skip = m.rows[len(m.rows)-1].Seq <= m.space.done
 	return nil
 }
 
@@ -340,6 +340,10 @@ func (m *merging) review(tx *store.Tx) error {
 // advance moves the position behind the rows.
 func (m *merging) advance() {
 	sp := m.space
+	arrived := max(m.lsn, sp.state.Read+1)
+	if m.skip { // what was written since then knew
+		arrived = sp.appliedBy(m.rows[len(m.rows)-1].Seq)
+	}
 	for _, c := range m.changes {
 		if c.Forgotten == nil || m.own > 0 {
 			continue
@@ -350,7 +354,7 @@ func (m *merging) advance() {
 			if sp.state.Arrived == nil {
 				sp.state.Arrived = map[string]int64{}
 			}
-			sp.state.Arrived[c.Forgotten.Hash] = max(m.lsn, sp.state.Read+1)
+			sp.state.Arrived[c.Forgotten.Hash] = arrived
 		}
 	}
 	if m.own > 0 {
@@ -365,9 +369,14 @@ func (m *merging) advance() {
 	}
 	if n := len(m.rows); n > 0 {
 		last := &m.rows[n-1]
+		before := sp.state.Remote.Head
 		sp.state.Remote.Head = pglog.Head{Seq: last.Seq, Hash: last.Hash}
-		sp.done = max(sp.done, last.Seq)
-		sp.followLogs()
+		if l := sp.state.Logs; l.on() && l.Head.Equal(before) && (!m.skip || l.sends(arrived)) {
+			sp.followLogs()
+		}
+		if last.Seq >= sp.done {
+			sp.done, sp.marks = last.Seq, nil
+		}
 		sp.noteRow(last) // the rows are of one line
 	}
 }

@@ -66,6 +66,76 @@ func TestCrashOfTheState(t *testing.T) {
 	t.Logf("%d operations of the file system, each crashed once", crashed)
 }
 
+// TestOldState restarts a machine whose file of the state is as old as its joining, while both wrote to the same
+// memories, forgot, removed and counted: the journal and the log say the rest. Nothing is written, sent or reported again.
+func TestOldState(t *testing.T) {
+	t.Parallel()
+	address := postgres.Start(t).Database(t, "old")
+	a, b := pair(t, address)
+	joined := b.fs.(*crashfs.FS).Crash(crashfs.Kept, nil)
+	for i, step := range []func(){
+		func() { b.change("m1", func(m *memory.Memory) { m.Tags = []string{"b"} }) },
+		func() { a.change("m1", func(m *memory.Memory) { m.Content = "The build runs on port 9090" }) },
+		func() { b.change("m1", func(m *memory.Memory) { m.Salience = 0.9 }) },
+		func() { a.add("a1", "written by a"); b.add("b1", "written by b") },
+		func() { b.forgets("v1"); b.add("b2", "saved beside a forgotten value") },
+		func() { a.change("b1", func(m *memory.Memory) { m.Status = memory.Retired }) },
+		func() { a.forgets("v2"); a.change("a1", func(m *memory.Memory) { m.Title = "by a" }) },
+		func() { b.add("b3", "v2"); b.change("a1", func(m *memory.Memory) { m.Title = "by b" }) },
+		func() { a.change("m1", func(m *memory.Memory) { m.Content = "The build runs on port 7070" }) },
+		func() {
+			b.store.CountAccess("team", []string{"m1", "m1"}, time.Now())
+			must(t, b.store.FlushAccesses(t.Context()))
+		},
+		func() { // both change one thing
+			b.stop()
+			b.change("m1", func(m *memory.Memory) { m.Content = "The build runs on port 1" })
+			a.change("m1", func(m *memory.Memory) { m.Content = "The build runs on port 2" })
+			settled(t, a)
+			b.connect()
+		},
+		func() { a.add("a2", "the last row"); b.add("b4", "the last row, or the one before") },
+	} {
+		step()
+		settled(t, a, b)
+		b.stop()
+		want, rows, records := b.state(), b.share.Status()[0].Position, b.store.LSN()
+		must(t, b.store.Close(t.Context()))
+		now := b.fs.(*crashfs.FS).Crash(crashfs.Kept, nil)
+		copyFile(t, joined, now, "share/team.json")
+		b = start(t, now)
+		settled(t, a, b)
+		if got := b.state(); got != want {
+			t.Errorf("behind step %d the machine holds\n%s\nand held\n%s", i, got, want)
+		}
+		if got := b.share.Status()[0].Position; got != rows {
+			t.Errorf("behind step %d the log has %d rows, and had %d", i, got, rows)
+		}
+		if got := b.store.LSN(); got != records {
+			t.Errorf("behind step %d the journal ends at %d, and ended at %d", i, got, records)
+		}
+	}
+	// What was forgotten before a text was saved again on purpose does not forget it.
+	a.forgets("v3")
+	settled(t, a, b)
+	b.stop()
+	b.add("b5", "v3")
+	must(t, b.store.Close(t.Context()))
+	now := b.fs.(*crashfs.FS).Crash(crashfs.Kept, nil)
+	copyFile(t, joined, now, "share/team.json")
+	b = start(t, now)
+	settled(t, a, b)
+	if m, err := a.store.Space("team").Get("b5"); err != nil || !m.IsActive() {
+		t.Errorf("what was saved on purpose is at the other machine: %+v, %v", m, err)
+	}
+}
+
+// forgets has a node forget a text.
+func (n *node) forgets(text string) {
+	n.t.Helper()
+	n.update(func(tx *store.Tx) error { tx.Forget(text); return nil })
+}
+
 // shareAs shares space team of a node under another name, by joining a space that another store created.
 func shareAs(n *node, remote, address string) error {
 	first, err := store.Open(store.Config{FS: crashfs.New(), Now: time.Now, Logger: slog.New(slog.DiscardHandler)})

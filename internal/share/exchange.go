@@ -58,6 +58,10 @@ func (s *Service) exchange(ctx context.Context, log *pglog.Log, sp *space) error
 		if err != nil {
 			return err
 		}
+		if len(rows) == 0 && sp.done > sp.state.Remote.Head.Seq {
+			return fmt.Errorf("the log ends at row %d, and row %d was received from it before: the database is older: %w",
+				sp.state.Remote.Head.Seq, sp.done, pglog.ErrDamaged)
+		}
 		if err := s.receive(ctx, log, sp, rows); err != nil {
 			return err
 		}
@@ -68,12 +72,12 @@ func (s *Service) exchange(ctx context.Context, log *pglog.Log, sp *space) error
 		s.showPurges(ctx, log, sp), s.snapshot(ctx, log, sp))
 }
 
-// settle records what is known, at most once in settleEvery, so that the next start need not read it in the journal.
-// Where nothing waits the marks move up to the present, and the journal may be trimmed.
+// settle moves the marks up to the present where nothing waits, at most once in settleEvery, so that the journal may be
+// trimmed, and records what was not recorded when it moved.
 func (s *Service) settle(sp *space) error {
 	now := s.cfg.Now()
 	if since := now.Sub(sp.settledAt); since >= 0 && since < settleEvery {
-		return nil
+		return s.saveDue(sp)
 	}
 	present := s.cfg.Store.LSN()
 	_, _, changed := s.cfg.Store.Space(sp.name).Look(nil)
@@ -83,6 +87,23 @@ func (s *Service) settle(sp *space) error {
 		sp.state.Read, sp.state.Sent = max(sp.state.Read, present), max(sp.state.Sent, present)
 	}
 	if sp.state.Read == sp.savedRead {
+		return s.saveDue(sp)
+	}
+	return sp.save(s.cfg.FS)
+}
+
+// saveLater notes that the file of a space is older than the state. The journal and the log say the rest, so no write
+// and no row waits for the syncs of a file; docs/crash-safety.md says why that loses nothing.
+func (s *Service) saveLater(sp *space) {
+	if sp.unsaved.IsZero() {
+		sp.unsaved = s.cfg.Now()
+	}
+}
+
+// saveDue replaces the file of a space when it has been older than the state for the time between two polls.
+func (s *Service) saveDue(sp *space) error {
+	since := s.cfg.Now().Sub(sp.unsaved)
+	if sp.unsaved.IsZero() || since >= 0 && since < s.cfg.Poll {
 		return nil
 	}
 	return sp.save(s.cfg.FS)
@@ -122,7 +143,8 @@ func (s *Service) send(ctx context.Context, log *pglog.Log, sp *space) error {
 		return err
 	}
 	sp.show()
-	return sp.save(s.cfg.FS)
+	s.saveLater(sp)
+	return nil
 }
 
 // receive applies rows that were read.
@@ -150,7 +172,8 @@ func (s *Service) receive(ctx context.Context, log *pglog.Log, sp *space, rows [
 		rows = rows[n:]
 	}
 	sp.show()
-	return sp.save(s.cfg.FS)
+	s.saveLater(sp)
+	return nil
 }
 
 // alike reports whether two rows may become one local operation: they are of one origin, and applied already, or not.

@@ -142,6 +142,7 @@ func (l *link) takeDue() []*space {
 
 // run keeps a connection and exchanges operations until ctx ends. After a failure it waits, each time longer.
 func (l *link) run(ctx context.Context) {
+	defer l.saveAll()
 	pause, longest := firstPause, lastPause*l.service.cfg.Poll
 	for ctx.Err() == nil {
 		worked, err := l.session(ctx)
@@ -212,11 +213,36 @@ func (l *link) poll(ctx context.Context, log *pglog.Log) (out []*space, err erro
 		case sp.stopped():
 		case known && head.Equal(sp.state.Remote.Head) && l.service.rests(sp):
 			sp.contact(now)
+			if err := l.saveDue(sp); err != nil {
+				return nil, err
+			}
 		default:
 			out = append(out, sp)
 		}
 	}
 	return out, nil
+}
+
+// saveDue is Service.saveDue of a space that rests. The caller holds busy.
+func (l *link) saveDue(sp *space) error {
+	if !l.service.exchanges(sp) {
+		return nil // it is about to be dropped, and its file with it
+	}
+	return l.service.saveDue(sp)
+}
+
+// saveAll records what is not recorded yet, so that the next start has nothing to find out.
+func (l *link) saveAll() {
+	l.busy.Lock()
+	defer l.busy.Unlock()
+	for _, sp := range l.members() {
+		if sp.unsaved.IsZero() || !l.service.exchanges(sp) {
+			continue
+		}
+		if err := sp.save(l.service.cfg.FS); err != nil {
+			l.service.cfg.Logger.Warn("the position of a shared space is not recorded", "space", sp.name, "err", err)
+		}
+	}
 }
 
 // exchange is one exchange of a space. Errors that concern only this space stop it and are not returned.

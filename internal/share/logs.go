@@ -180,11 +180,9 @@ func (s *Service) receiveLogs(ctx context.Context, log *pglog.Log, sp *space) er
 	return nil
 }
 
-// followLogs moves the position of the logs with that of the space.
+// followLogs moves the position of the logs with that of the space. Entries of rows that the journal had before logs
+// were on are read again instead, by receiveLogs.
 func (sp *space) followLogs() {
-	if !sp.state.Logs.on() {
-		return
-	}
 	next := *sp.state.Logs
 	next.Head = sp.state.Remote.Head
 	sp.mu.Lock()

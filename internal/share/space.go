@@ -29,6 +29,8 @@ type space struct {
 	waiting  *waiting
 	// done is the newest row that the journal says is applied. It may be ahead of state.Remote.Head after a crash.
 	done int64
+	// marks are the operations of the journal that say so, oldest first, until their rows were read again.
+	marks []mark
 	// snapshotAt is the position of the newest snapshot, -1 when it is not known.
 	snapshotAt int64
 	memberAt   time.Time // when the position was last reported
@@ -39,6 +41,8 @@ type space struct {
 	saved atomic.Int64
 	// savedRead is the newest local operation that is in Known, by the file of the state.
 	savedRead int64
+	// unsaved is since when the file is older than the state; zero when it is not.
+	unsaved time.Time
 
 	mu sync.Mutex
 	// moved wakes those who wait for applied.
@@ -183,8 +187,9 @@ func (sp *space) canResume(st *store.Store) (changed int64, err error) {
 // take looks at the next operation of the space.
 func (r *resumed) take(rec *journal.Record) {
 	sp, s := r.space, r.space.state
-	if rec.Actor == journal.ActorShare {
-		sp.done = max(sp.done, seqOf(rec, s.Remote.Log))
+	if seq := seqOf(rec, s.Remote.Log); rec.Actor == journal.ActorShare && seq > 0 {
+		sp.done = max(sp.done, seq)
+		sp.marks = append(sp.marks, mark{seq, rec.Op})
 	}
 	if rec.Op > s.Read {
 		r.fresh = append(r.fresh, rec)
@@ -247,6 +252,20 @@ func seqOf(rec *journal.Record, log string) int64 {
 	}
 	seq, _ := strconv.ParseInt(text, 10, 64)
 	return seq
+}
+
+// mark is a local operation that applied the rows up to seq.
+type mark struct{ seq, op int64 }
+
+// appliedBy returns the local operation that applied a row, of those that the last start found in the journal; 0 when
+// there is none.
+func (sp *space) appliedBy(seq int64) int64 {
+	for _, m := range sp.marks {
+		if m.seq >= seq {
+			return m.op
+		}
+	}
+	return 0
 }
 
 // catchUp waits until everything up to an LSN that a reader of the store saw is queued, and looks at what is queued.

@@ -133,7 +133,7 @@ func (sp *space) save(fsys durable.FS) error {
 		return err
 	}
 	sp.saved.Store(sp.state.settled())
-	sp.savedRead = sp.state.Read
+	sp.savedRead, sp.unsaved = sp.state.Read, time.Time{}
 	return nil
 }
 
