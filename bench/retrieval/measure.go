@@ -16,6 +16,7 @@ type grade struct {
 	NDCG  float64 `json:"ndcg10"`
 	At5   float64 `json:"recall5"`
 	At10  float64 `json:"recall10"`
+	Right float64 `json:"precision10"` // share of relevant ones among the first ten, or among all where there are fewer
 	MRR   float64 `json:"mrr"`
 	Empty float64 `json:"empty"` // 1 when nothing was found
 	First float64 `json:"first"` // 1 when a relevant one is first
@@ -54,6 +55,7 @@ func gradeOf(found, relevant []string) (g grade) {
 		}
 	}
 	g.NDCG = gain / ideal
+	g.Right = g.At10 * float64(len(relevant)) / float64(max(1, min(depth, len(found))))
 	return g
 }
 
@@ -61,6 +63,7 @@ func (g *grade) add(o grade, share float64) {
 	g.NDCG += o.NDCG * share
 	g.At5 += o.At5 * share
 	g.At10 += o.At10 * share
+	g.Right += o.Right * share
 	g.MRR += o.MRR * share
 	g.Empty += o.Empty * share
 	g.First += o.First * share

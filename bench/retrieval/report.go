@@ -147,11 +147,11 @@ func (r *report) writeJSON(w io.Writer) error {
 // would silence strangers with what they would cost.
 func (r *report) writeTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "profile %s %s\nset\tqueries\tnDCG@10\t95 %%\tR@5\tR@10\tMRR\tfirst\tthree\tempty\tstrangers "+
+	fmt.Fprintf(t, "profile %s %s\nset\tqueries\tnDCG@10\t95 %%\tR@5\tR@10\tP@10\tMRR\tfirst\tthree\tempty\tstrangers "+
 		"silent\tremoved silent\n", r.Profile, r.Half)
 	line := func(indent string, s *row) {
-		fmt.Fprintf(t, "%s%s\t%d\t%.3f\t%.3f–%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f",
-			indent, s.Name, s.Queries, s.NDCG, s.Low, s.High, s.At5, s.At10, s.MRR, s.First, s.Three, s.Empty)
+		fmt.Fprintf(t, "%s%s\t%d\t%.3f\t%.3f–%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f",
+			indent, s.Name, s.Queries, s.NDCG, s.Low, s.High, s.At5, s.At10, s.Right, s.MRR, s.First, s.Three, s.Empty)
 		if s.Strangers != nil {
 			fmt.Fprintf(t, "\t%.3f\t%.3f", s.Strangers.share(), s.Removed.share())
 		}

@@ -18,10 +18,10 @@ func TestGradeOf(t *testing.T) {
 		want            grade
 	}{
 		{"nothing found", "", "a", grade{Empty: 1}},
-		{"first", "a b", "a", grade{NDCG: 1, At5: 1, At10: 1, MRR: 1, First: 1, Three: 1}},
+		{"first", "a b", "a", grade{NDCG: 1, At5: 1, At10: 1, Right: 0.5, MRR: 1, First: 1, Three: 1}},
 		{"third of two", "x y a", "a b", grade{NDCG: 0.5 / (1 + 1/math.Log2(3)), At5: 0.5, At10: 0.5, MRR: 1.0 / 3,
-			Three: 1}},
-		{"sixth", "1 2 3 4 5 a", "a", grade{NDCG: 1 / math.Log2(7), At10: 1, MRR: 1.0 / 6}},
+			Right: 1.0 / 3, Three: 1}},
+		{"sixth", "1 2 3 4 5 a", "a", grade{NDCG: 1 / math.Log2(7), At10: 1, Right: 1.0 / 6, MRR: 1.0 / 6}},
 		{"beyond ten", "1 2 3 4 5 6 7 8 9 0 a", "a", grade{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
