@@ -223,6 +223,11 @@ func InsideModels(t *testing.T) (models []embedding.Model) {
 	return models
 }
 
+// HasTypical reports whether the typical memories have vectors by both models.
+func (e *Engine) HasTypical() bool {
+	return e.typical.vectors[0].Load() != nil && e.typical.vectors[1].Load() != nil
+}
+
 // EmbedUntil makes vectors until done.
 func EmbedUntil(t *testing.T, e *Engine, fsys durable.FS, done func() bool) {
 	t.Helper()

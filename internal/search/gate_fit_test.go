@@ -144,7 +144,7 @@ func (f *gateFit) embedded() bool {
 			return false
 		}
 	}
-	return f.engine.typical.vectors[0].Load() != nil && f.engine.typical.vectors[1].Load() != nil
+	return f.engine.HasTypical()
 }
 
 // fitDirection fits the direction on testdata/prompts, which are about nobody of the sets.

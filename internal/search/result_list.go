@@ -11,7 +11,7 @@ const (
 	// answers, others that are merely of the same kind are noise. Below a weak one they may be the answer.
 	decisiveEvidence = 1.1
 	clearEvidence    = 1.0
-	tailDecisive     = 0.6
+	tailDecisive     = 0.65
 	// The same with one model, by which there is less evidence.
 	decisiveOneModel = 0.8
 	clearOneModel    = 0.5

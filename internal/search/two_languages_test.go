@@ -14,10 +14,11 @@ import (
 var allPairs = flag.Bool("pairs", false, "put the memories of every two people together that speak two languages")
 
 // TestTwoLanguages asks stores with the memories of two people, one in English and one in Chinese, in both languages.
-// The memories of the other language must not drown.
+// The memories of the other language must not drown. With -pairs it also recalls for the questions as prompts.
 func TestTwoLanguages(t *testing.T) {
 	p := newPairs(t)
 	asked, first, three := map[languages]float64{}, map[languages]float64{}, map[languages]float64{}
+	spoken, shown := map[languages]float64{}, map[languages]float64{}
 	for _, pair := range p.pairs {
 		for _, set := range []string{"paraphrase-en", "paraphrase-zh", "paraphrase-cross"} {
 			for _, q := range search.ReadLines[evalQuery](t, filepath.Join(pairsDir, set, "queries.jsonl")) {
@@ -26,15 +27,22 @@ func TestTwoLanguages(t *testing.T) {
 				}
 				key := languages{analysis.HasHan(q.Text), analysis.HasHan(p.texts[q.Relevant[0]])}
 				asked[key]++
-				resp := find(t, p.engine, search.Request{Spaces: []string{pair.space}, Query: q.Text, K: 3, Arm: search.Fusion})
-				at := slices.IndexFunc(resp.Hits, func(h search.Hit) bool {
-					return slices.ContainsFunc(q.Relevant, func(id string) bool { return p.texts[id] == h.Memory.Content })
-				})
+				at, _ := p.ask(t, pair, q, false)
 				if at == 0 {
 					first[key]++
 				}
 				if at >= 0 {
 					three[key]++
+				}
+				if !*allPairs {
+					continue
+				}
+				at, hits := p.ask(t, pair, q, true)
+				if hits > 0 {
+					spoken[key]++
+				}
+				if at >= 0 {
+					shown[key]++
 				}
 			}
 		}
@@ -42,10 +50,24 @@ func TestTwoLanguages(t *testing.T) {
 	for key, n := range asked {
 		t.Logf("Chinese question %v, Chinese memory %v: first %.2f, among the first three %.2f of %.0f", key.question,
 			key.memory, first[key]/n, three[key]/n, n)
+		if *allPairs {
+			t.Logf("	as a prompt: answered %.2f, a right one shown %.2f", spoken[key]/n, shown[key]/n)
+		}
 		if three[key]/n < 0.2 { // .04 without the weight of the other language
 			t.Errorf("Chinese question %v, Chinese memory %v: only %.2f", key.question, key.memory, three[key]/n)
 		}
 	}
+}
+
+// ask returns which of the first three hits is relevant, -1 for none, and how many there are.
+func (p *pairs) ask(t *testing.T, pair pair, q evalQuery, implicit bool) (at, hits int) {
+	t.Helper()
+	resp := find(t, p.engine, search.Request{
+		Spaces: []string{pair.space}, Query: q.Text, K: 3, Arm: search.Fusion, Implicit: implicit,
+	})
+	return slices.IndexFunc(resp.Hits, func(h search.Hit) bool {
+		return slices.ContainsFunc(q.Relevant, func(id string) bool { return p.texts[id] == h.Memory.Content })
+	}), len(resp.Hits)
 }
 
 var pairsDir = filepath.Join("..", "..", "bench", "retrieval", "testdata")
@@ -89,6 +111,9 @@ func newPairs(t *testing.T) *pairs {
 				p.add(t, chinese+"-"+english, slices.Concat(memories[chinese], memories[english]))
 			}
 		}
+	}
+	if *allPairs {
+		search.EmbedUntil(t, p.engine, newDir(t), p.engine.HasTypical)
 	}
 	return p
 }
