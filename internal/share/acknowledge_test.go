@@ -253,7 +253,7 @@ func TestCutWhileAReplyWaits(t *testing.T) {
 				}
 				return pass
 			})
-			for range 3 { // so that polls and positions are cut, too
+			for range 9 { // so that polls and positions are cut, too
 				_ = write()
 			}
 			p.set(nil)

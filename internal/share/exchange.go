@@ -45,6 +45,7 @@ func (s *Service) exchange(ctx context.Context, log *pglog.Log, sp *space) error
 		if len(sp.waiting.ops) > 0 && sp.done <= sp.state.Remote.Head.Seq && forbidden == nil {
 			switch err := s.send(ctx, log, sp); {
 			case err == nil:
+				received = true // nobody else had appended
 				continue
 			case pglog.IsForbidden(err):
 				forbidden = err

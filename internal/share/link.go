@@ -310,7 +310,7 @@ func (l *link) idle(ctx context.Context, log *pglog.Log) ([]*space, error) {
 	}
 	l.interrupt = cancel
 	l.mu.Unlock()
-	id, err := log.Wait(waiting)
+	rows, err := log.Wait(waiting)
 	polled := errors.Is(waiting.Err(), context.DeadlineExceeded)
 	l.mu.Lock()
 	l.interrupt = nil
@@ -318,10 +318,23 @@ func (l *link) idle(ctx context.Context, log *pglog.Log) ([]*space, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case polled:
+	case len(rows) == 0 && polled:
 		return l.poll(ctx, log)
 	}
-	return l.membersOf(id), nil
+	return l.behind(rows), nil
+}
+
+// behind returns the spaces about which something was announced that this machine may not have: not those whose rows it
+// appended itself, or has read since.
+func (l *link) behind(rows map[int64]int64) (out []*space) {
+	for id, seq := range rows {
+		for _, sp := range l.membersOf(id) {
+			if sp.status().Position < seq {
+				out = append(out, sp)
+			}
+		}
+	}
+	return out
 }
 
 // sleep waits for d or the end of ctx.

@@ -214,8 +214,8 @@ func TestRowSecurity(t *testing.T) {
 		defer cancel()
 		n, err := conn.WaitForNotification(ctx)
 		must(t, err)
-		if !regexp.MustCompile(`^[0-9]+$`).MatchString(n.Payload) {
-			t.Errorf("the announcement says %q, want a number", n.Payload)
+		if !regexp.MustCompile(`^[0-9]+ [0-9]+$`).MatchString(n.Payload) {
+			t.Errorf("the announcement says %q, want two numbers", n.Payload)
 		}
 	})
 	t.Run("a right that is taken away", func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"os"
 	"regexp"
@@ -41,11 +42,18 @@ const (
 	callTimeout    = 60 * time.Second
 )
 
-// channel is where a commit is announced; the payload is the number of the space.
+// channel is where a commit is announced; the payload is the number of the space, and of the newest row where rows were
+// appended.
 const channel = "memsidecar"
 
 // Log is a connection to a database with logs.
-type Log struct{ conn *pgx.Conn }
+type Log struct {
+	conn *pgx.Conn
+	// often is how the statements of each exchange are executed.
+	often pgx.QueryExecMode
+	// heard is what was announced and not returned by Wait yet: the newest row by the number of the space.
+	heard map[int64]int64
+}
 
 // Connect opens a connection. For a host that is not this machine TLS with a checked certificate and name is required,
 // unless the address, its service file or PGSSLMODE chooses another mode; in a service file "prefer" is no choice.
@@ -53,22 +61,51 @@ type Log struct{ conn *pgx.Conn }
 func Connect(ctx context.Context, address string) (*Log, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	conn, err := Dial(ctx, address)
-	if err != nil {
+	l := &Log{heard: map[int64]int64{}}
+	var err error
+	if l.conn, err = dial(ctx, address, l.hear); err != nil {
 		return nil, err
 	}
-	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
-		return nil, errors.Join(fmt.Errorf("listen at %s: %w", Shown(address), err), conn.Close(ctx))
+	if err := l.listen(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("listen at %s: %w", Shown(address), err), l.conn.Close(ctx))
 	}
-	return &Log{conn}, nil
+	return l, nil
+}
+
+// listen asks for announcements, and finds out whether the session is the server's: a pooler gives its clients other
+// numbers. Only the server's keeps a prepared statement, which saves half of the time of an append.
+func (l *Log) listen(ctx context.Context) error {
+	var session uint32
+	batch := &pgx.Batch{}
+	batch.Queue("LISTEN " + channel)
+	batch.Queue("SELECT pg_backend_pid()").QueryRow(func(row pgx.Row) error { return row.Scan(&session) })
+	err := l.conn.SendBatch(ctx, batch).Close()
+	l.often = pgx.QueryExecModeExec
+	if session == l.conn.PgConn().PID() {
+		l.often = pgx.QueryExecModeCacheStatement
+	}
+	return err
+}
+
+// hear notes an announcement.
+func (l *Log) hear(_ *pgconn.PgConn, n *pgconn.Notification) {
+	var space, seq int64
+	if read, _ := fmt.Sscan(n.Payload, &space, &seq); read < 2 {
+		seq = math.MaxInt64
+	}
+	l.heard[space] = max(l.heard[space], seq)
 }
 
 // Dial opens a connection as Connect does, for another table of the database.
-func Dial(ctx context.Context, address string) (*pgx.Conn, error) {
+func Dial(ctx context.Context, address string) (*pgx.Conn, error) { return dial(ctx, address, nil) }
+
+// dial opens a connection with a handler of announcements.
+func dial(ctx context.Context, address string, hear pgconn.NotificationHandler) (*pgx.Conn, error) {
 	cfg, err := config(address)
 	if err != nil {
 		return nil, err
 	}
+	cfg.OnNotification = hear
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	conn, err := pgx.ConnectConfig(ctx, cfg)
@@ -168,18 +205,18 @@ func (l *Log) CheckSchema(ctx context.Context) error {
 	return err
 }
 
-// Wait returns the number of a space to which somebody appended, and 0 when ctx ended first. Behind some poolers
-// nothing is ever announced, so callers also poll.
-func (l *Log) Wait(ctx context.Context) (space int64, err error) {
-	n, err := l.conn.WaitForNotification(ctx)
-	switch {
-	case err != nil && ctx.Err() != nil && !l.conn.IsClosed():
-		return 0, nil
-	case err != nil:
-		return 0, fmt.Errorf("wait for the database: %w", err)
+// Wait returns the numbers of spaces about which something was announced: up to which row somebody appended, and
+// math.MaxInt64 for something else. There are none when ctx ended first. Behind some poolers nothing is ever announced,
+// so callers also poll.
+func (l *Log) Wait(ctx context.Context) (rows map[int64]int64, err error) {
+	if len(l.heard) == 0 {
+		err = l.conn.PgConn().WaitForNotification(ctx)
 	}
-	_, _ = fmt.Sscan(n.Payload, &space)
-	return space, nil
+	if err != nil && (ctx.Err() == nil || l.conn.IsClosed()) {
+		return nil, fmt.Errorf("wait for the database: %w", err)
+	}
+	rows, l.heard = l.heard, map[int64]int64{}
+	return rows, nil
 }
 
 // IsRefusal reports whether the server answered and said no, so that trying again soon is of no use: a wrong password,

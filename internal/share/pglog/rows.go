@@ -162,7 +162,7 @@ func (l *Log) Read(ctx context.Context, space int64, after Head, limit int) ([]R
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	rows, err := l.conn.Query(ctx, "SELECT seq, origin, epoch, op, at, record, hash, replaced FROM memsidecar.log "+
-		"WHERE space = $1 AND seq > $2 ORDER BY seq LIMIT $3", space, after.Seq, int64(limit))
+		"WHERE space = $1 AND seq > $2 ORDER BY seq LIMIT $3", l.often, space, after.Seq, int64(limit))
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
@@ -279,8 +279,8 @@ func (l *Log) Append(ctx context.Context, space int64, head Head, rows []Row) (H
 		columns.at, columns.records = append(columns.at, r.At), append(columns.records, r.Record)
 		columns.hash = append(columns.hash, r.Hash)
 	}
-	tag, err := l.conn.Exec(ctx, appendRows, next.Seq, next.Hash, space, head.Seq, head.Hash, columns.seq, columns.origin,
-		columns.epoch, columns.op, columns.at, columns.records, columns.hash, channel, strconv.FormatInt(space, 10))
+	tag, err := l.conn.Exec(ctx, appendRows, l.often, next.Seq, next.Hash, space, head.Seq, head.Hash, columns.seq,
+		columns.origin, columns.epoch, columns.op, columns.at, columns.records, columns.hash, channel, fmt.Sprint(space, " ", next.Seq))
 	if err == nil && tag.RowsAffected() == 0 {
 		err = ErrBehind
 	}
