@@ -54,6 +54,7 @@ type bench struct {
 	words  bool          // without the models inside, which are the default
 	sizes  []int         // memories in the store before the measurement
 	spaces int           // how many spaces the scenario of that name fills
+	each   int           // memories of each of them
 	rounds int           // how often floor and figure are taken in turn
 	slice  time.Duration // how long one of them runs
 	starts int           // how often a cold start is timed
@@ -157,6 +158,7 @@ func configure(args []string, stderr io.Writer) (*bench, bool, error) {
 	only := fs.String("only", "", "comma-separated scenarios: "+strings.Join(scenarios, ", "))
 	sizes := fs.String("sizes", "", "comma-separated numbers of memories (default 0,1000,10000)")
 	fs.IntVar(&b.spaces, "spaces", 10_000, "spaces of the scenarios spaces and fleet")
+	fs.IntVar(&b.each, "each", memoriesOfSpace, "memories of each space of the scenario spaces")
 	dir := fs.String("dir", "", "where to put the data; must be on the kind of disk you want to know about (default "+
 		"the temporary directory)")
 	fs.StringVar(&b.bin, "bin", "", "measure this binary instead of building one")

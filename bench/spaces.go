@@ -15,8 +15,8 @@ import (
 	memsidecarv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
 
-// memoriesPerSpace is how many memories each of the many spaces gets.
-const memoriesPerSpace = 2
+// memoriesOfSpace is how many memories each of the many spaces has, unless --each says another number.
+const memoriesOfSpace = 2
 
 // manySpaces measures a daemon that holds many small spaces: how soon what is used is published while the rest waits,
 // and how long a stop and a start take.
@@ -38,7 +38,7 @@ func (b *bench) manySpaces(ctx context.Context, spaces int) (err error) {
 	if err != nil {
 		return err
 	}
-	size := spaces * memoriesPerSpace
+	size := spaces * b.each
 	if err := b.fillSpaces(ctx, d, spaces); err != nil {
 		return err
 	}
@@ -47,6 +47,9 @@ func (b *bench) manySpaces(ctx context.Context, spaces int) (err error) {
 		return err
 	}
 	what := fmt.Sprintf(", %d spaces", spaces)
+	if b.each != memoriesOfSpace {
+		what += fmt.Sprintf(" of %d", b.each)
+	}
 	b.report.timed("publish a space that is used"+what, size, 1, used).limit(used.at(.5).Seconds(), 1, "≤ 1 s")
 	began := time.Now()
 	if err := d.Stop(); err != nil {
@@ -66,8 +69,8 @@ func (b *bench) manySpaces(ctx context.Context, spaces int) (err error) {
 	get := func(ctx context.Context) error {
 		res, err := memsidecarv1.NewMemoryServiceClient(conn).List(ctx,
 			&memsidecarv1.MemoryServiceListRequest{Space: spaceName(spaces / 2)})
-		if err == nil && len(res.GetMemories()) != memoriesPerSpace {
-			err = fmt.Errorf("%d memories in a space, not %d", len(res.GetMemories()), memoriesPerSpace)
+		if err == nil && len(res.GetMemories()) != b.each {
+			err = fmt.Errorf("%d memories in a space, not %d", len(res.GetMemories()), b.each)
 		}
 		return err
 	}
@@ -125,7 +128,7 @@ func (b *bench) fillSpaces(ctx context.Context, d *process.Server, spaces int) e
 	for c := range clients {
 		g.Go(func() error {
 			for i := c; i < spaces; i += clients {
-				req := addRequest(&b.next, memoriesPerSpace)
+				req := addRequest(&b.next, b.each)
 				req.Space = spaceName(i)
 				res, err := cs[c].Add(ctx, req)
 				if err == nil {
@@ -142,7 +145,7 @@ func (b *bench) fillSpaces(ctx context.Context, d *process.Server, spaces int) e
 		return err
 	}
 	took := time.Since(began)
-	b.report.value(fmt.Sprintf("fill %d spaces", spaces), spaces*memoriesPerSpace, float64(spaces)/took.Seconds(),
+	b.report.value(fmt.Sprintf("fill %d spaces", spaces), spaces*b.each, float64(spaces)/took.Seconds(),
 		"spaces/s")
 	return nil
 }

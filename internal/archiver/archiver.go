@@ -127,7 +127,11 @@ func (a *Archiver) Run(ctx context.Context, opts Options) (Report, error) {
 		spaces = a.store.Spaces()
 	}
 	for _, name := range spaces {
-		if err := run.space(ctx, name); err != nil {
+		err := ctx.Err()
+		if err == nil {
+			err = run.space(ctx, name)
+		}
+		if err != nil {
 			run.errs = append(run.errs, err)
 			break
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"time"
 
@@ -126,6 +127,10 @@ func (a *Archiver) Compress(ctx context.Context, opts CompressOptions) (Compress
 		if a.store.Writable(space) != nil {
 			continue // a machine that may write does it
 		}
+		if err := ctx.Err(); err != nil {
+			return report, err
+		}
+		runtime.Gosched() // there may be a hundred thousand, and a request would wait for 10 ms of them
 		if err := a.compressSpace(ctx, space, now, opts, &report); err != nil {
 			return report, err
 		}

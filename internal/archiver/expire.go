@@ -50,6 +50,9 @@ func (a *Archiver) Expire(ctx context.Context, opts ExpireOptions) (report Expir
 		if a.store.Writable(space) != nil {
 			continue // a machine that may write does it
 		}
+		if err := ctx.Err(); err != nil {
+			return report, err
+		}
 		expired, err := a.expireSpace(ctx, space, now, opts.DryRun)
 		report.Expired = append(report.Expired, expired...)
 		if err != nil {
@@ -61,7 +64,11 @@ func (a *Archiver) Expire(ctx context.Context, opts ExpireOptions) (report Expir
 
 // expireSpace retires the expired memories of one space.
 func (a *Archiver) expireSpace(ctx context.Context, space string, now time.Time, dry bool) (out []Expired, err error) {
-	for _, m := range a.store.Space(space).Memories() {
+	view := a.store.Space(space)
+	if !view.Expiring() {
+		return nil, nil
+	}
+	for _, m := range view.Memories() {
 		if !m.IsActive() || !m.Expired(now) || len(out) == maxExpired {
 			continue
 		}

@@ -112,7 +112,7 @@ func checkBody(fsys durable.FS, b *body) error {
 		return err
 	}
 	header := new(bodyHeader)
-	_, err = parseLines(b.file, data, header, &header.Format, func() int { return b.items })
+	_, err = parseLines(b.file, linesOf(data), header, &header.Format, func() int { return b.items })
 	return err
 }
 

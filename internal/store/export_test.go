@@ -1,7 +1,36 @@
 package store
 
+import "slices"
+
 // CompressJournal compresses one old segment, as maintenance does.
 func (s *Store) CompressJournal() (bool, error) { return s.compressJournal() }
 
 // SetStopBytes changes how many bytes a stop writes into a snapshot.
 func (s *Store) SetStopBytes(n int64) { s.stopBytes = n }
+
+// ColdSpaces names the cold spaces, sorted.
+func (s *Store) ColdSpaces() (names []string) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for name, sp := range s.visible.spaces {
+		if sp.cold != nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ColdLines are the lines of all packs in RAM.
+func (s *Store) ColdLines() (lines []byte) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, sp := range s.visible.spaces {
+		if sp.cold != nil {
+			all := make([]byte, sp.cold.pack.lines.Size())
+			_, _ = sp.cold.pack.lines.ReadAt(all, 0)
+			lines = append(lines, all...)
+		}
+	}
+	return lines
+}

@@ -68,7 +68,7 @@ func (s *Store) Operation(_ context.Context, op int64) (*journal.Record, error) 
 // kept. It follows the revisions from one to the next, so it reads these operations only. Error: memory.ErrNotFound.
 func (s *Store) History(ctx context.Context, space, id string, limit int) ([]*journal.Record, error) {
 	op := int64(0)
-	s.Space(space).read(func(sp *spaceState) {
+	s.Space(space).readMemories(func(sp *spaceState) {
 		if m := sp.memory(id); m != nil {
 			op = m.Revision
 		} else {

@@ -89,7 +89,7 @@ type machine struct {
 
 func (m *machine) open(t *rapid.T) {
 	st, err := store.Open(store.Config{FS: m.fs, Now: m.clock.Now, Logger: slog.New(slog.DiscardHandler),
-		SegmentSize: small, HistoryDays: 1})
+		SegmentSize: small, HistoryDays: 1, PackFrom: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

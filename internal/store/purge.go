@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -168,10 +170,11 @@ func (p *Purge) scrubStates() {
 	s := p.store
 	// Interned strings would keep the erased text alive.
 	s.interned.clear()
+	s.recent.clear()
 	shared := map[*memory.Memory]*memory.Memory{}
 	staged, visible := map[string]*scrubbed{}, map[string]*scrubbed{}
-	for name, sp := range s.visible.spaces {
-		visible[name] = sp.scrub(p.scrub, shared)
+	for _, name := range slices.Sorted(maps.Keys(s.visible.spaces)) { // the order in which packs have cold ones
+		visible[name] = s.visible.spaces[name].scrub(p.scrub, shared)
 	}
 	for name, sp := range s.staged.spaces {
 		staged[name] = sp.scrub(p.scrub, shared)

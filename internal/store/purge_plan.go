@@ -139,7 +139,7 @@ func (p *Purge) versions(ctx context.Context, id string) ([]*memory.Memory, erro
 
 // lastOperation is the newest operation that changed or removed a memory, 0 when the id was never used.
 func (v *Space) lastOperation(id string) (op int64) {
-	v.read(func(sp *spaceState) {
+	v.readMemories(func(sp *spaceState) {
 		if m := sp.memory(id); m != nil {
 			op = m.Revision
 		} else {

@@ -27,10 +27,7 @@ func (sp *spaceState) scrub(sc *scrubber, shared map[*memory.Memory]*memory.Memo
 	if sc.only && sp.name != sc.space {
 		return out
 	}
-	for _, m := range sp.slots {
-		if m == nil {
-			continue
-		}
+	for _, m := range sp.mayScrub(sc) {
 		// Both states point to the same memories; two copies would double the RAM of what was scrubbed.
 		clean, known := shared[m]
 		if !known {
@@ -72,6 +69,14 @@ func (sp *spaceState) scrub(sc *scrubber, shared map[*memory.Memory]*memory.Memo
 	return out
 }
 
+// mayScrub returns the memories that may have to change. It decodes none of a cold space that has none.
+func (sp *spaceState) mayScrub(sc *scrubber) []*memory.Memory {
+	if sp.cold != nil && !sc.mayChange(sp.cold.lines()) {
+		return nil
+	}
+	return sp.memories()
+}
+
 // scrubbed returns a body with a scrubbed tail. Its file is scrubbed whenever it is read, until a snapshot replaces it.
 func (d body) scrubbed(sc *scrubber, space string) (body, bool) {
 	if d.file != "" {
@@ -94,6 +99,9 @@ func (d body) scrubbed(sc *scrubber, space string) (body, bool) {
 
 // applyScrub installs what scrub computed. The caller holds the lock of the state.
 func (sp *spaceState) applyScrub(s *scrubbed) {
+	if len(s.memories) > 0 {
+		sp.warm()
+	}
 	for id, m := range s.memories {
 		if sp.memory(id) != nil {
 			sp.setMemory(id, m, 0) // the operation only matters for a removal

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -199,11 +200,20 @@ func (s *Store) writeSpaces(group []*spaceCapture) ([]spaceInFile, error) {
 		}
 	}
 	var entries []spaceInFile
-	err := writeSnapshotFile(s.fs, group[0].file, func(w io.Writer) error {
+	var data bytes.Buffer // of a pack
+	keep, pack := io.Discard, s.newPack(group[0].file, nil)
+	if len(group) > 1 {
+		keep = &data
+	}
+	err := writeSnapshotFile(s.fs, group[0].file, keep, func(w io.Writer) error {
 		offset := int64(0)
 		for _, c := range group {
-			lines := make([]journal.MemoryLine, len(c.memories))
-			for i, m := range c.memories {
+			memories := c.memories
+			if c.cold != nil {
+				memories = c.cold.memories()
+			}
+			lines := make([]journal.MemoryLine, len(memories))
+			for i, m := range memories {
 				lines[i] = journal.MemoryLine{Memory: m}
 			}
 			n, err := encodeLines(w, c.header, lines)
@@ -213,11 +223,15 @@ func (s *Store) writeSpaces(group []*spaceCapture) ([]spaceInFile, error) {
 			entry := spaceInFile{Name: c.header.Space, LSN: c.header.Changed, File: c.file, Bytes: n}
 			if len(group) > 1 {
 				entry.Packed, entry.Offset = true, offset
+				c.packed = pack.has(entry, memories)
 			}
 			entries, offset = append(entries, entry), offset+n
 		}
 		return nil
 	})
+	if err == nil && len(group) > 1 {
+		pack.lines = compressed.Open(bytes.Clone(data.Bytes()))
+	}
 	return entries, err
 }
 
@@ -251,14 +265,15 @@ func (s *Store) writeBodies(c *spaceCapture) error {
 
 // writeLines writes a file of a header line and one line per item, and syncs it. It does not sync the directory.
 func writeLines[T any](fsys durable.FS, name string, header any, items []T) error {
-	return writeSnapshotFile(fsys, name, func(w io.Writer) error {
+	return writeSnapshotFile(fsys, name, io.Discard, func(w io.Writer) error {
 		_, err := encodeLines(w, header, items)
 		return err
 	})
 }
 
-// writeSnapshotFile writes and syncs a file of a snapshot, compressed. It does not sync the directory.
-func writeSnapshotFile(fsys durable.FS, name string, write func(io.Writer) error) (err error) {
+// writeSnapshotFile writes and syncs a file of a snapshot, compressed, and writes the same to keep. It does not sync the
+// directory.
+func writeSnapshotFile(fsys durable.FS, name string, keep io.Writer, write func(io.Writer) error) (err error) {
 	// An interrupted snapshot may have left a file of this name.
 	f, err := fsys.OpenFile(snapshotDir+"/"+name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -266,7 +281,7 @@ func writeSnapshotFile(fsys durable.FS, name string, write func(io.Writer) error
 	}
 	defer func() { err = cmp.Or(err, f.Close()) }()
 	w := bufio.NewWriterSize(f, 256<<10)
-	lines := compressed.NewWriter(w)
+	lines := compressed.NewWriter(io.MultiWriter(w, keep))
 	if err := write(lines); err != nil {
 		return err
 	}
@@ -339,6 +354,10 @@ func (s *Store) installSnapshot(next manifest, changed []*spaceCapture, journalB
 		s.snapshots.bodyFiles[c.file] = append(s.snapshots.bodyFiles[c.file], files...) // of a pack
 	}
 	s.mu.Unlock()
+	for some := range slices.Chunk(changed, 1000) { // others wait for the locks a millisecond at a time
+		s.coolWritten(some)
+	}
+	s.recent.clear() // it would keep packs of before
 	s.snapshots.mu.Lock()
 	s.snapshots.current, s.snapshots.journal, s.snapshots.took = next, journalBytes, took
 	s.snapshots.mu.Unlock()

@@ -29,8 +29,10 @@ type bodyWrite struct {
 // spaceCapture is one space at one LSN. It shares the values of the state, which never change, so that readers and
 // writers go on while it is written.
 type spaceCapture struct {
-	file     string // of the space
-	small    bool   // it may share its file
+	file     string        // of the space
+	small    bool          // it may share its file
+	cold     *coldMemories // has the memories of a cold space
+	packed   *coldMemories // what was written, when it shares its file
 	header   spaceHeader
 	memories []*memory.Memory
 	bodies   []*bodyWrite
@@ -62,10 +64,13 @@ func (s *Store) capture(old manifest, failures int) (
 
 // capture captures one space. stamp becomes part of the names of its files.
 func (sp *spaceState) capture(stamp string) *spaceCapture {
-	c := &spaceCapture{memories: sp.memories(), small: sp.isSmall(),
+	c := &spaceCapture{small: sp.isSmall(), cold: sp.cold,
 		file: fmt.Sprintf("%s.space.%s.jsonl", sp.name, stamp)}
+	if c.cold == nil { // else they are decoded when they are written, one space after another
+		c.memories = sp.memories()
+	}
 	c.header = spaceHeader{
-		Format: journal.CurrentFormat(), Space: sp.name, Revision: sp.revision, Changed: sp.changed, Memories: len(c.memories),
+		Format: journal.CurrentFormat(), Space: sp.name, Revision: sp.revision, Changed: sp.changed, Memories: sp.count(),
 		Summary:   sp.summary,
 		Forgotten: maps.Clone(sp.forgotten), Removed: maps.Clone(sp.removed), Archive: sp.archived(),
 		ArchiveRevision: sp.archiveRevision,

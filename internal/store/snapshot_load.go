@@ -35,16 +35,35 @@ func readManifest(fsys durable.FS, name string) (manifest, error) {
 		return manifest{}, &journal.CorruptError{File: name, Line: 1, Detail: "its checksum does not match"}
 	}
 	var m manifest
-	if err := json.Unmarshal(line, &m); err != nil {
-		return manifest{}, &journal.CorruptError{File: name, Line: 1, Detail: err.Error()}
-	}
-	if err := m.Check(name); err != nil {
+	if err := decodeVersioned(name, line, &m, &m.Format); err != nil {
 		return manifest{}, err
 	}
-	if err := durable.DecodeLine(line, new(manifest)); err != nil {
-		return manifest{}, fmt.Errorf("%s: %w", name, err)
+	for i := 1; i < len(m.Spaces); i++ { // a hundred thousand spaces have the names of a few packs
+		if last := &m.Spaces[i-1]; m.Spaces[i].File == last.File {
+			m.Spaces[i].File = last.File
+		}
 	}
 	return m, nil
+}
+
+// decodeVersioned decodes a line of file name, whose checksum was verified, into v, of which format is a part that says
+// whether this version may read the file. Errors: *journal.CorruptError, memory.ErrNewerVersion.
+func decodeVersioned(name string, line []byte, v any, format *journal.Format) error {
+	err := durable.DecodeLine(line, v)
+	if err == nil {
+		return format.Check(name)
+	}
+	// A newer version may have members that this one does not know; that it is newer explains more.
+	var only struct{ journal.Format }
+	if json.Unmarshal(line, &only) == nil {
+		if newer := only.Check(name); newer != nil {
+			return newer
+		}
+	}
+	if errors.Is(err, memory.ErrNewerVersion) {
+		return fmt.Errorf("%s line 1: %w", name, err)
+	}
+	return &journal.CorruptError{File: name, Line: 1, Detail: err.Error()}
 }
 
 // load fills the visible state from the snapshot and checks that the files of bodies exist.
@@ -93,16 +112,25 @@ type loadedSpace struct {
 // loadFile reads the spaces of one file.
 func (s *Store) loadFile(spaces []spaceInFile) ([]loadedSpace, error) {
 	file := spaceFiles{fs: s.fs}
+	var of *pack // when they are cold
 	out := make([]loadedSpace, 0, len(spaces))
 	for _, f := range spaces {
 		header, memories, err := file.read(f)
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range memories {
-			s.interned.memory(m)
+		l := loadedSpace{in: f, space: s.visible.restore(header)}
+		if f.Packed && compressed.Is(file.data) {
+			if of == nil {
+				of = s.newPack(f.File, file.data)
+			}
+			l.space.cool(of.has(f, memories))
+		} else {
+			for _, m := range memories {
+				s.interned.memory(m)
+			}
+			l.space.fill(memories)
 		}
-		l := loadedSpace{in: f, space: s.visible.restore(header, memories)}
 		for _, d := range header.Days {
 			l.bodies = append(l.bodies, d.File)
 		}
@@ -179,11 +207,9 @@ func (s *Store) checkBodyFiles() error {
 	return nil
 }
 
-// restore makes a space from the contents of a snapshot.
-func (st *state) restore(h *spaceHeader, memories []*memory.Memory) *spaceState {
+// restore makes a space without memories from the contents of a snapshot.
+func (st *state) restore(h *spaceHeader) *spaceState {
 	sp := st.newSpace(h.Space)
-	sp.slots = withRoom(memories)
-	sp.indexIDs()
 	sp.summary, sp.revision, sp.changed = h.Summary, h.Revision, h.Changed
 	sp.forgotten, sp.removed = h.Forgotten, h.Removed
 	for _, r := range h.Receipts {
@@ -213,7 +239,9 @@ func withRoom(slots []*memory.Memory) []*memory.Memory {
 type spaceFiles struct {
 	fs   durable.FS
 	name string
-	data []byte
+	data []byte // as it is in the file
+	// lines is data decompressed.
+	lines []byte
 }
 
 // read reads one space.
@@ -223,9 +251,9 @@ func (r *spaceFiles) read(f spaceInFile) (*spaceHeader, []*memory.Memory, error)
 		if err != nil {
 			return nil, nil, err
 		}
-		r.name, r.data = f.File, data
+		r.name, r.data, r.lines = f.File, data, linesOf(data)
 	}
-	data := r.data
+	data := r.lines
 	if f.Packed {
 		if f.Offset < 0 || f.Bytes < 0 || f.Offset > int64(len(data)) || f.Bytes > int64(len(data))-f.Offset {
 			return nil, nil, &journal.CorruptError{File: snapshotDir + "/" + f.File,
@@ -239,12 +267,13 @@ func (r *spaceFiles) read(f spaceInFile) (*spaceHeader, []*memory.Memory, error)
 		err = &journal.CorruptError{File: snapshotDir + "/" + f.File, Line: 1,
 			Detail: fmt.Sprintf("it holds space %q in place of %q", header.Space, f.Name)}
 	}
+	header.Space = f.Name // the same string once
 	var memories []*memory.Memory
 	if err == nil {
 		memories, err = decodeLines[memory.Memory](f.File, lines)
 	}
 	if damaged, ok := errors.AsType[*journal.CorruptError](err); ok && damaged.Line > 0 && f.Packed {
-		damaged.Line += bytes.Count(r.data[:f.Offset], []byte("\n"))
+		damaged.Line += bytes.Count(r.lines[:f.Offset], []byte("\n"))
 	}
 	return header, memories, err
 }
@@ -256,7 +285,7 @@ func readBodyFile[T any](fsys durable.FS, name string, items int) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines, err := parseLines(name, data, header, &header.Format, func() int { return items })
+	lines, err := parseLines(name, linesOf(data), header, &header.Format, func() int { return items })
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +298,7 @@ func readBodyFile[T any](fsys durable.FS, name string, items int) ([]T, error) {
 	return out, nil
 }
 
-// readSnapshotFile returns the lines of a file of a snapshot, which an older program did not compress.
+// readSnapshotFile reads a file of a snapshot.
 func readSnapshotFile(fsys durable.FS, name string) ([]byte, error) {
 	name = path.Join(snapshotDir, name)
 	data, err := durable.ReadFile(fsys, name)
@@ -279,10 +308,15 @@ func readSnapshotFile(fsys durable.FS, name string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	if compressed.Is(data) {
-		data = compressed.Decompress(data)
-	}
 	return data, nil
+}
+
+// linesOf returns the lines of a file of a snapshot, which an older program did not compress.
+func linesOf(data []byte) []byte {
+	if compressed.Is(data) {
+		return compressed.Decompress(data)
+	}
+	return data
 }
 
 // parseLines decodes the first line of data, a file of a snapshot or a part of one, into header and returns the others,
@@ -296,14 +330,7 @@ func parseLines(base string, data []byte, header any, format *journal.Format, co
 			return nil, &journal.CorruptError{File: name, Line: i + 1, Detail: "its checksum does not match"}
 		}
 	}
-	if err := json.Unmarshal(lines[0], header); err != nil {
-		return nil, &journal.CorruptError{File: name, Line: 1, Detail: err.Error()}
-	}
-	if err := format.Check(name); err != nil {
-		return nil, err
-	}
-	// Again, now that the version is known: a member that this one does not know is refused.
-	if err := decodeLine(base, 1, lines[0], header); err != nil {
+	if err := decodeVersioned(name, lines[0], header, format); err != nil {
 		return nil, err
 	}
 	// Each line has its own checksum; only the count shows that whole lines are missing.

@@ -21,6 +21,9 @@ func (sp *spaceState) isSmall() bool {
 	const perItem = 400 // bytes of a line beside its text, roughly
 	bytes := perItem * (len(sp.slots) + len(sp.receipts) + len(sp.days) + len(sp.sessions) + len(sp.forgotten) +
 		len(sp.removed))
+	if sp.cold != nil {
+		bytes += sp.cold.bytes
+	}
 	for _, m := range sp.slots {
 		if bytes > smallSpace {
 			return false
@@ -106,6 +109,9 @@ func packs(captured []*spaceCapture, stamp string, packFrom int) (groups [][]*sp
 		last := &groups[len(groups)-1]
 		*last = append(*last, c)
 		bytes += 1000
+		if c.cold != nil {
+			bytes += c.cold.bytes
+		}
 		for _, m := range c.memories {
 			bytes += 400 + len(m.Content)
 		}

@@ -26,9 +26,27 @@ func (v *Space) read(f func(*spaceState)) {
 	}
 }
 
+// readMemories is read for an f that looks at memories: those of a cold space are decoded before, outside the lock.
+func (v *Space) readMemories(f func(*spaceState)) {
+	for known := (decodedMemories{}); ; {
+		var cold *coldMemories
+		v.read(func(sp *spaceState) {
+			if sp.cold == known.of {
+				f(sp.filled(known.memories))
+			} else if cold = sp.cold; cold == nil { // it became warm meanwhile
+				f(sp)
+			}
+		})
+		if cold == nil {
+			return
+		}
+		known = decodedMemories{cold, v.store.recent.memories(cold)}
+	}
+}
+
 // Get returns a memory in any status. Error: memory.ErrNotFound (*memory.NotFoundError), also for one that was removed.
 func (v *Space) Get(id string) (m *memory.Memory, err error) {
-	v.read(func(sp *spaceState) { m = sp.memory(id) })
+	v.readMemories(func(sp *spaceState) { m = sp.memory(id) })
 	if m == nil {
 		return nil, &memory.NotFoundError{Kind: "memory", Name: id}
 	}
@@ -38,7 +56,7 @@ func (v *Space) Get(id string) (m *memory.Memory, err error) {
 // Memories returns all memories in any status, in order of creation. The slice belongs to the caller; the memories are
 // shared and must not be changed.
 func (v *Space) Memories() (out []*memory.Memory) {
-	v.read(func(sp *spaceState) { out = sp.memories() })
+	v.readMemories(func(sp *spaceState) { out = sp.memories() })
 	return out
 }
 
@@ -46,6 +64,13 @@ func (v *Space) Memories() (out []*memory.Memory) {
 func (v *Space) Count() (n int) {
 	v.read(func(sp *spaceState) { n = sp.count() })
 	return n
+}
+
+// Expiring reports whether a memory in any state has a time at which it expires. Unlike Memories it is cheap for each of
+// many small spaces that nobody uses.
+func (v *Space) Expiring() (some bool) {
+	v.read(func(sp *spaceState) { some = sp.expiring() })
+	return some
 }
 
 // Summary is the rolling summary.
@@ -71,7 +96,7 @@ type Contents struct {
 
 // Contents returns all of it as of one LSN.
 func (v *Space) Contents() (c Contents) {
-	v.read(func(sp *spaceState) { c = Contents{sp.revision, sp.summary, sp.memories(), maps.Clone(sp.forgotten)} })
+	v.readMemories(func(sp *spaceState) { c = Contents{sp.revision, sp.summary, sp.memories(), maps.Clone(sp.forgotten)} })
 	return c
 }
 
@@ -79,7 +104,11 @@ func (v *Space) Contents() (c Contents) {
 // of the space. Everything is as of changed. The memories are shared.
 func (v *Space) Look(ids []string) (memories []*memory.Memory, rest Contents, changed int64) {
 	memories = make([]*memory.Memory, len(ids))
-	v.read(func(sp *spaceState) {
+	read := v.readMemories
+	if len(ids) == 0 { // nothing need be decoded
+		read = v.read
+	}
+	read(func(sp *spaceState) {
 		for i, id := range ids {
 			memories[i] = sp.memory(id)
 		}
@@ -90,7 +119,7 @@ func (v *Space) Look(ids []string) (memories []*memory.Memory, rest Contents, ch
 
 // ContentsAt is Contents with the LSN of the newest record of the space.
 func (v *Space) ContentsAt() (c Contents, changed int64) {
-	v.read(func(sp *spaceState) {
+	v.readMemories(func(sp *spaceState) {
 		c, changed = Contents{sp.revision, sp.summary, sp.memories(), maps.Clone(sp.forgotten)}, sp.changed
 	})
 	return c, changed

@@ -13,6 +13,7 @@ func (s *Store) stagedSpace(name string) *spaceState {
 	if sp, ok := s.staged.spaces[name]; ok {
 		return sp
 	}
+	s.warm(name)
 	s.mu.RLock()
 	v := s.visible.spaces[name]
 	if v == nil {
@@ -28,7 +29,7 @@ func (s *Store) stagedSpace(name string) *spaceState {
 	return sp
 }
 
-// copyOf copies a visible space for transactions: what changes of it, without bodies. The values are shared.
+// copyOf copies a warm visible space for transactions: what changes of it, without bodies. The values are shared.
 func (st *state) copyOf(v *spaceState) *spaceState {
 	sp := st.newSpace(v.name)
 	sp.slots, sp.holes = withRoom(v.slots), v.holes

@@ -35,6 +35,8 @@ type spaceState struct {
 	slots []*memory.Memory
 	byID  *idmap.Map // nil while the slots are few
 	holes int
+	// cold holds the memories of a cold space, which has no slots; nil while it is warm, and in the staged state.
+	cold *coldMemories
 	// equal maps the hash of category and normalised content to a slot. Only the staged state has it.
 	equal map[uint64]int32
 	seed  maphash.Seed
@@ -142,6 +144,7 @@ func (sp *spaceState) applyChange(rec *journal.Record, c *journal.Change) {
 		sp.setMemory(c.Memory.ID, c.Memory.After, rec.Op)
 		sp.revision = rec.Op
 	case c.Access != nil:
+		sp.warm()
 		if slot, ok := sp.slotOf(c.Access.ID); ok {
 			sp.slots[slot] = c.Access.Apply(sp.slots[slot])
 		}
@@ -170,6 +173,7 @@ func (sp *spaceState) applyChange(rec *journal.Record, c *journal.Change) {
 
 // setMemory creates, replaces or (after is nil) removes a memory; op is the operation that does.
 func (sp *spaceState) setMemory(id string, after *memory.Memory, op int64) {
+	sp.warm()
 	slot, known := sp.slotOf(id)
 	switch {
 	case after == nil && known:
@@ -213,7 +217,7 @@ func (sp *spaceState) indexIDs() {
 	}
 }
 
-// slotOf returns where a memory is.
+// slotOf returns where a memory of a warm space is.
 func (sp *spaceState) slotOf(id string) (slot int32, known bool) {
 	if sp.byID != nil {
 		at, known := sp.byID.Find(id, sp.slots)
@@ -268,8 +272,11 @@ func (sp *spaceState) hash(category, content string) uint64 {
 	return h.Sum64()
 }
 
-// memory returns a memory in any status, nil when there is none.
+// memory returns a memory in any status, nil when there is none. Those of a cold space are decoded.
 func (sp *spaceState) memory(id string) *memory.Memory {
+	if sp.cold != nil {
+		sp = sp.filled(sp.cold.memories())
+	}
 	if slot, ok := sp.slotOf(id); ok {
 		return sp.slots[slot]
 	}
@@ -345,10 +352,18 @@ func (sp *spaceState) pruneReceipts(now time.Time) {
 }
 
 // count of memories in any status.
-func (sp *spaceState) count() int { return len(sp.slots) - sp.holes }
+func (sp *spaceState) count() int {
+	if sp.cold != nil {
+		return sp.cold.count
+	}
+	return len(sp.slots) - sp.holes
+}
 
-// memories returns the memories in order of creation.
+// memories returns the memories in order of creation. Those of a cold space are decoded.
 func (sp *spaceState) memories() []*memory.Memory {
+	if sp.cold != nil {
+		return sp.cold.memories()
+	}
 	out := make([]*memory.Memory, 0, sp.count())
 	for _, m := range sp.slots {
 		if m != nil {
@@ -357,6 +372,16 @@ func (sp *spaceState) memories() []*memory.Memory {
 	}
 	return out
 }
+
+// expiring reports whether a memory has a time at which it expires. It decodes nothing.
+func (sp *spaceState) expiring() bool {
+	if sp.cold != nil {
+		return sp.cold.expiring
+	}
+	return slices.ContainsFunc(sp.slots, hasExpiry)
+}
+
+func hasExpiry(m *memory.Memory) bool { return m != nil && !m.ExpiresAt.IsZero() }
 
 // dayHeaders returns the headers of the daily logs by date.
 func (sp *spaceState) dayHeaders() []*memory.Day {

@@ -31,7 +31,7 @@ type HistoricState struct {
 func (s *Store) StateAt(ctx context.Context, space string, op int64) (*HistoricState, error) {
 	p := &HistoricState{Op: op, Memories: map[string]*memory.Memory{}, Forgotten: map[string]time.Time{}}
 	name, present := s.Space(space).name, int64(0)
-	s.Space(space).read(func(sp *spaceState) {
+	s.Space(space).readMemories(func(sp *spaceState) {
 		present = sp.changed
 		for _, m := range sp.slots {
 			if m != nil {

@@ -88,6 +88,7 @@ type Store struct {
 	names atomic.Pointer[knownNames]
 
 	interned  interner
+	recent    recentMemories
 	snapshots snapshots
 	checked   checkedBodies
 	// filesMu protects the snapshot and journal files against deletion. Readers of files that must stay hold it for

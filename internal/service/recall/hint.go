@@ -107,7 +107,7 @@ func (s *Service) chooseHints(req *HintRequest, now time.Time) ([]candidate, str
 	reason := ReasonUnknown
 	action := reflector.ActionOf(&memory.ToolCall{Name: req.Tool, Arguments: req.Arguments})
 	for _, space := range req.Spaces {
-		for _, id := range s.index.tools.about(space, []string{req.Tool}, "") {
+		for _, id := range s.index.tools.about(s.store, space, []string{req.Tool}, "") {
 			m, err := s.store.Space(space).Get(id)
 			if err != nil || !m.IsActive() || m.Expired(now) || toolOf(m) == "" ||
 				m.Salience < minUsefulSalience && !m.Pinned || !action.Matches(m) {

@@ -60,13 +60,6 @@ func (x *importanceIndex) load(space string, memories []*memory.Memory) {
 	x.spaceLocked(space).load(memories)
 }
 
-// loadLarge is load for a space that is large.
-func (x *importanceIndex) loadLarge(space string, memories []*memory.Memory) {
-	if len(memories) > fewMemories {
-		x.load(space, memories)
-	}
-}
-
 // apply brings the order forward by one changed memory. Of a space that nobody asked for it keeps nothing.
 func (x *importanceIndex) apply(space string, c *journal.MemoryChange) {
 	x.mu.Lock()
@@ -176,12 +169,13 @@ type Index struct {
 // NewIndex returns an empty Index.
 func NewIndex() *Index { return &Index{tools: newToolIndex(), importance: &importanceIndex{}} }
 
-// Load reads the memories of st. Later changes come through Apply.
+// Load reads the large spaces of st. Later changes come through Apply, and small spaces are read when they are used.
 func (x *Index) Load(st *store.Store) {
 	for _, space := range st.Spaces() {
-		memories := st.Space(space).Memories()
-		x.tools.load(space, memories)
-		x.importance.loadLarge(space, memories)
+		if v := st.Space(space); v.Count() > fewMemories {
+			x.tools.read(st, space)
+			x.importance.load(space, v.Memories())
+		}
 	}
 }
 

@@ -297,7 +297,7 @@ func matchesContent(h *search.Hit) bool {
 func (s *Service) toolRules(req *Request, query string) (out []candidate) {
 	now := s.now()
 	for _, space := range req.Spaces {
-		for _, id := range s.index.tools.about(space, req.WorkingTools, query) {
+		for _, id := range s.index.tools.about(s.store, space, req.WorkingTools, query) {
 			if m, err := s.store.Space(space).Get(id); err == nil && m.IsActive() && !m.Expired(now) &&
 				toolOf(m) != "" {
 				out = append(out, candidate{space: space, memory: m, tool: toolOf(m)})

@@ -9,30 +9,46 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memory/toolcall"
+	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// toolIndex maps tools to the active procedural memories about them. It is safe for concurrent use.
+// toolIndex maps tools to the active procedural memories about them, of spaces that were read: of a small one when it is
+// first asked for. It is safe for concurrent use.
 type toolIndex struct {
 	mu     sync.RWMutex
 	spaces map[string]*spaceTools // guarded by mu
+	// changes counts those of procedural memories, also of spaces that were not read. Guarded by mu.
+	changes int64
 }
 
 // spaceTools is the index of one space. Tools are keyed by their canonical names, so that a rule of one host is found
 // in all.
 type spaceTools struct {
-	tool map[string]string            // tool by memory id
+	tool map[string]string            // tool by memory id; nil while there is none
 	ids  map[string]map[string]string // by tool: memory ids with the tool's name as the memory writes it
 }
 
 func newToolIndex() *toolIndex { return &toolIndex{spaces: map[string]*spaceTools{}} }
 
-// load adds the memories of a space.
-func (t *toolIndex) load(space string, memories []*memory.Memory) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, m := range memories {
-		t.putLocked(space, m.ID, m)
+// read reads a space, unless that was done.
+func (t *toolIndex) read(st *store.Store, space string) {
+	t.mu.RLock()
+	known, changes := t.spaces[space] != nil, t.changes
+	t.mu.RUnlock()
+	// The store is read without t.mu, because it calls apply under its own lock. After a change in between it is read
+	// again.
+	for !known && st.Space(space).Count() > 0 {
+		sp := &spaceTools{}
+		for _, m := range st.Space(space).Memories() {
+			sp.put(m.ID, m)
+		}
+		t.mu.Lock()
+		if known = t.changes == changes; known {
+			t.spaces[space] = sp
+		}
+		changes = t.changes
+		t.mu.Unlock()
 	}
 }
 
@@ -43,7 +59,10 @@ func (t *toolIndex) apply(space string, c *journal.MemoryChange) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.putLocked(space, c.ID, c.After)
+	t.changes++
+	if sp := t.spaces[space]; sp != nil {
+		sp.put(c.ID, c.After)
+	}
 }
 
 // toolOf returns the tool that a procedural memory is about, or "".
@@ -54,19 +73,11 @@ func toolOf(m *memory.Memory) string {
 	return m.Context.Tool
 }
 
-// putLocked replaces the entry of a memory; m is nil if it was purged. The caller holds t.mu.
-func (t *toolIndex) putLocked(space, id string, m *memory.Memory) {
-	sp := t.spaces[space]
+// put replaces the entry of a memory; m is nil if it was purged.
+func (sp *spaceTools) put(id string, m *memory.Memory) {
 	name := toolOf(m)
 	if name != "" && !m.IsActive() {
 		name = ""
-	}
-	if sp == nil {
-		if name == "" {
-			return
-		}
-		sp = &spaceTools{tool: map[string]string{}, ids: map[string]map[string]string{}}
-		t.spaces[space] = sp
 	}
 	// The tool of a memory may have changed; the old entry goes first.
 	if old, ok := sp.tool[id]; ok {
@@ -76,6 +87,9 @@ func (t *toolIndex) putLocked(space, id string, m *memory.Memory) {
 		}
 	}
 	if name != "" {
+		if sp.tool == nil {
+			sp.tool, sp.ids = map[string]string{}, map[string]map[string]string{}
+		}
 		tool := toolcall.Canonical(name)
 		if sp.ids[tool] == nil {
 			sp.ids[tool] = map[string]string{}
@@ -85,11 +99,12 @@ func (t *toolIndex) putLocked(space, id string, m *memory.Memory) {
 }
 
 // about returns the ids of the memories about the tools in use and the tools that a prompt mentions.
-func (t *toolIndex) about(space string, working []string, prompt string) (ids []string) {
+func (t *toolIndex) about(st *store.Store, space string, working []string, prompt string) (ids []string) {
+	t.read(st, space)
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	sp := t.spaces[space]
-	if sp == nil {
+	if sp == nil { // there is no such space
 		return nil
 	}
 	for tool, of := range sp.ids {
