@@ -39,20 +39,6 @@ func (e embeddings) configure(home string, meant bool) error {
 	return os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(text), 0o600)
 }
 
-// waitForGate waits until the daemon has embedded the typical memories that decide whether an implicit recall
-// answers; at most gateTimeout, because a daemon without models inside never does.
-func waitForGate(ctx context.Context, data string, log io.Writer) {
-	const gateTimeout = 5 * time.Minute
-	began := time.Now()
-	for time.Since(began) < gateTimeout && ctx.Err() == nil {
-		if _, err := os.Stat(filepath.Join(data, "index", ".typical.minilm.vectors")); err == nil {
-			return
-		}
-		time.Sleep(time.Second)
-	}
-	fmt.Fprintln(log, "the gate of implicit recall is not ready; words decide")
-}
-
 // waitForVectors returns when every memory has its vector, or the server refuses it.
 func (c *client) waitForVectors(ctx context.Context, log io.Writer) error {
 	began := time.Now()

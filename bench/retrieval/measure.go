@@ -156,9 +156,6 @@ func measure(ctx context.Context, c *client, sets []*set, o options, log io.Writ
 		if err := c.waitForVectors(ctx, log); err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(sets, (*set).implicit) {
-			waitForGate(ctx, o.data, log)
-		}
 	}
 	r := &report{Profile: o.name, Half: o.half}
 	for _, s := range sets {

@@ -227,7 +227,7 @@ func (j *embedJob) stillNeeded() bool {
 // embedBatch makes the vectors of one batch for each model and returns how many jobs were completed or rejected.
 func (e *Engine) embedBatch(ctx context.Context, fsys durable.FS) (done int, err error) {
 	for done == 0 && err == nil {
-		spaces, opening := e.openToEmbed(ctx, fsys)
+		spaces, opening := e.openToEmbed(ctx)
 		if len(spaces) == 0 {
 			return 0, opening
 		}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
 // embedSpaces is how many spaces a batch takes texts from.
@@ -84,13 +82,8 @@ func (q *embedQueue) take() (names []string, unseen bool) {
 }
 
 // openToEmbed opens the next spaces with memories that may wait; none when there are none. The caller puts them back.
-func (e *Engine) openToEmbed(ctx context.Context, fsys durable.FS) (spaces []*space, err error) {
+func (e *Engine) openToEmbed(ctx context.Context) (spaces []*space, err error) {
 	names, unseen := e.embedQueue.take()
-	if len(names) == 0 || unseen {
-		if err := e.embedTypical(ctx, fsys); err != nil {
-			return nil, err
-		}
-	}
 	began := e.now()
 	for _, name := range names {
 		s, err := e.acquire(ctx, name)

@@ -62,7 +62,7 @@ type Engine struct {
 
 	models        []embedding.Model // none without vectors
 	stores        vectorStores
-	typical       typicalMemories
+	typical       *typicalMemories
 	questions     *questionVectors
 	busy          func() bool      // Config.Busy
 	needsMemory   vector.Quantized // see prompt_direction.go
@@ -108,7 +108,7 @@ func New(cfg Config) *Engine {
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
-	e.questions = loadQuestions(cfg.Models)
+	e.questions, e.typical = loadQuestions(cfg.Models), loadTypicalMemories(cfg.Models)
 	e.needsMemory = loadPromptDirection(cfg.Models)
 	e.analyzers.make = func() *analyzer { return newAnalyzer(e.lex) }
 	e.scratches.make = func() *scratch { return &scratch{tokenBuf: make([]byte, 8<<10)} }

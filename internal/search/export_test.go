@@ -115,37 +115,45 @@ func GradeHits(evidence []float64, minilm bool) (probabilities []float64, streng
 // EmbeddedText is the text of a memory that is embedded.
 func EmbeddedText(m *memory.Memory) string { return embeddedText(m) }
 
-// QuestionFile is the name of the file with the vectors of the typical questions by a model.
-func QuestionFile(model string) string { return typicalQuestionFile(model) }
+// Names of the texts whose vectors are part of the program.
+const (
+	TypicalMemoryTexts   = typicalMemoryTexts
+	TypicalQuestionTexts = typicalQuestionTexts
+)
 
-// ShippedQuestions is that file in this program.
-func ShippedQuestions(m embedding.Model) (*vector.File, error) {
-	data, err := typicalQuestions.ReadFile(QuestionFile(m.Name()))
-	if err != nil {
-		return nil, err
-	}
-	return vector.Decode(data, m.Identity())
-}
+// ShippedFile is the name of the file with the vectors of such a text by a model.
+func ShippedFile(name, model string) string { return shippedFile(name, model) }
 
-// EmbedQuestions embeds every nth of the typical questions that the model supports.
-func EmbedQuestions(tb testing.TB, m embedding.Model, every int) map[string]vector.Quantized {
+// ShippedVectors are those in this program.
+func ShippedVectors(name string, m embedding.Model) *vector.File { return shippedVectors(name, m) }
+
+// EmbedTexts embeds every nth of the lines of a text that the model supports: questions as queries, memories as such.
+func EmbedTexts(tb testing.TB, name string, m embedding.Model, every int) map[string]vector.Quantized {
 	tb.Helper()
 	made := map[string]vector.Quantized{}
-	for i, line := range typicalQuestionLines() {
+	for i, line := range shippedTexts(name) {
 		if i%every > 0 || !m.Supports(line) {
 			continue
 		}
-		q, err := m.EmbedQuery(tb.Context(), line)
+		if name == TypicalQuestionTexts {
+			q, err := m.EmbedQuery(tb.Context(), line)
+			if err != nil {
+				tb.Fatalf("%s: %q: %v", m.Name(), line, err)
+			}
+			made[line] = q.Vector
+			continue
+		}
+		docs, err := m.EmbedDocuments(tb.Context(), []string{line})
 		if err != nil {
 			tb.Fatalf("%s: %q: %v", m.Name(), line, err)
 		}
-		made[line] = q.Vector
+		made[line] = docs[0].Vector
 	}
 	return made
 }
 
-// EncodeQuestions is the file with these vectors.
-func EncodeQuestions(m embedding.Model, made map[string]vector.Quantized) []byte {
+// EncodeVectors is the file with these vectors.
+func EncodeVectors(m embedding.Model, made map[string]vector.Quantized) []byte {
 	var rows vector.Rows
 	var keys []vector.Key
 	for _, line := range slices.Sorted(maps.Keys(made)) {
@@ -221,11 +229,6 @@ func InsideModels(t *testing.T) (models []embedding.Model) {
 		models = append(models, PatientModel{m})
 	}
 	return models
-}
-
-// HasTypical reports whether the typical memories have vectors by both models.
-func (e *Engine) HasTypical() bool {
-	return e.typical.vectors[0].Load() != nil && e.typical.vectors[1].Load() != nil
 }
 
 // EmbedUntil makes vectors until done.

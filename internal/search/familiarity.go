@@ -1,9 +1,7 @@
 package search
 
 import (
-	"embed"
 	"slices"
-	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/search/analysis"
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
@@ -15,15 +13,6 @@ import (
 // the query; its cosine counts less that, as in CSLS (Conneau et al. 2018, "Word Translation Without Parallel Data").
 // The questions are the same for every store, so that the evidence stays absolute.
 
-// The questions, one a line, English and Chinese, and their vectors by model, which
-//
-//	go test ./internal/search -run TestTypicalQuestions -update
-//
-// makes. They are part of the program because a ranking must not depend on what was embedded since the start.
-//
-//go:embed typical_questions.txt typical_questions.*.vectors
-var typicalQuestions embed.FS
-
 const (
 	nearestQuestions   = 10  // typical questions that familiarity compares
 	typicalFamiliarity = 0.2 // of the mean memory, by either model and in either language
@@ -32,34 +21,12 @@ const (
 // questionVectors are the vectors of the typical questions, by model and language; empty for a model that has none.
 type questionVectors [maxModels]struct{ english, chinese vector.Rows }
 
-// typicalQuestionLines lists the typical questions.
-func typicalQuestionLines() (lines []string) {
-	data, err := typicalQuestions.ReadFile("typical_questions.txt")
-	if err != nil {
-		return nil // it is part of the program
-	}
-	for line := range strings.Lines(string(data)) {
-		lines = append(lines, strings.TrimSpace(line))
-	}
-	return lines
-}
-
-// typicalQuestionFile is the name of the file with the vectors by a model.
-func typicalQuestionFile(model string) string { return "typical_questions." + model + ".vectors" }
-
-// loadQuestions returns the vectors of the typical questions. Those of another version of a model are not used.
+// loadQuestions returns the vectors of the typical questions.
 func loadQuestions(models []embedding.Model) *questionVectors {
 	var all questionVectors
 	for i, m := range models {
-		data, err := typicalQuestions.ReadFile(typicalQuestionFile(m.Name()))
-		if err != nil {
-			continue // a model of a server
-		}
-		file, err := vector.Decode(data, m.Identity())
-		if err != nil {
-			continue
-		}
-		for _, line := range typicalQuestionLines() {
+		file := shippedVectors(typicalQuestionTexts, m)
+		for _, line := range shippedTexts(typicalQuestionTexts) {
 			v, ok := file.Get(vector.KeyOf(line))
 			if !ok {
 				continue // MiniLM knows no Chinese

@@ -1,39 +1,10 @@
 package search_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/memsidecar/memsidecar/internal/search"
-	"github.com/memsidecar/memsidecar/internal/search/vector"
 )
-
-// TestTypicalQuestions compares vectors of the typical questions with what the models make of them now: of every
-// question with -update, which writes them, and of some otherwise.
-func TestTypicalQuestions(t *testing.T) {
-	for _, m := range search.InsideModels(t) {
-		every := 16
-		if *update {
-			every = 1
-		}
-		made := search.EmbedQuestions(t, m, every)
-		if *update {
-			if err := os.WriteFile(search.QuestionFile(m.Name()), search.EncodeQuestions(m, made), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			continue // the test has the files as they were when it was built
-		}
-		shipped, err := search.ShippedQuestions(m)
-		if err != nil {
-			t.Fatalf("%s: %v; run with -update", m.Name(), err)
-		}
-		for line, v := range made {
-			if got, ok := shipped.Get(vector.KeyOf(line)); !ok || got.Cosine(v) < 0.999 {
-				t.Errorf("the vector of %q by %s is not of this model; run with -update", line, m.Name())
-			}
-		}
-	}
-}
 
 // TestFamiliarity asks a store of a memory that is near to many questions and of one that is near to few.
 func TestFamiliarity(t *testing.T) {

@@ -127,15 +127,14 @@ func (r *ranking) minilmVector() bool {
 	return i >= 0 && i < len(r.queries) && r.queries[i].Vector.Dim() > 0
 }
 
-// hasGate reports whether the features of the gate are available: both models inside, the typical memories and the
-// direction of prompts.
-// Otherwise an implicit request is decided by words.
+// hasGate reports whether the features of the gate are available: both models inside, in the versions of the typical
+// memories and of the direction of prompts. Otherwise an implicit request is decided by words.
 func (r *ranking) hasGate() bool {
 	e5, minilm := r.modelIndex("e5"), r.modelIndex("minilm")
 	if e5 < 0 || minilm < 0 || r.queries[e5].Vector.Dim() == 0 || r.needsMemory.Dim() == 0 {
 		return false
 	}
-	return r.typical.vectors[e5].Load() != nil && r.typical.vectors[minilm].Load() != nil
+	return len(r.typical[e5]) > 0 && len(r.typical[minilm]) > 0
 }
 
 // passesGate reports whether an implicit request is answered.

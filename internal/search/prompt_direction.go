@@ -1,8 +1,6 @@
 package search
 
 import (
-	_ "embed"
-
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
 	"github.com/memsidecar/memsidecar/internal/search/vector"
 )
@@ -14,11 +12,7 @@ import (
 //
 //	go test ./internal/search -run TestFitGate -v -fit-gate ../../bench/retrieval -update
 //
-// makes. It is part of the program as the one vector of a file.
-//
-//go:embed prompt_direction.e5.vectors
-var promptDirectionFile []byte
-
+// makes. It is the one vector of its file.
 var promptDirectionKey = vector.KeyOf("from prompts that need no memory to prompts that need one")
 
 // loadPromptDirection returns the direction; the zero vector when it is of another version of the model.
@@ -27,10 +21,8 @@ func loadPromptDirection(models []embedding.Model) vector.Quantized {
 		if m.Name() != "e5" {
 			continue
 		}
-		if file, err := vector.Decode(promptDirectionFile, m.Identity()); err == nil {
-			direction, _ := file.Get(promptDirectionKey)
-			return direction
-		}
+		direction, _ := shippedVectors(promptDirection, m).Get(promptDirectionKey)
+		return direction
 	}
 	return vector.Quantized{}
 }

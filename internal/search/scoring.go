@@ -54,7 +54,7 @@ type ranking struct {
 
 func newRanking(req *Request, q *query, e *Engine, s *scratch, indexOf func(source) *invertedIndex) *ranking {
 	return &ranking{
-		req: req, q: q, scratch: s, lambda: e.lambda, models: e.models, typical: &e.typical, questions: e.questions,
+		req: req, q: q, scratch: s, lambda: e.lambda, models: e.models, typical: e.typical, questions: e.questions,
 		needsMemory: e.needsMemory,
 		sureQueries: &e.sureQueries, indexOf: indexOf,
 		decay: req.UseDecay == nil || *req.UseDecay,

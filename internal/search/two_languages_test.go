@@ -112,9 +112,6 @@ func newPairs(t *testing.T) *pairs {
 			}
 		}
 	}
-	if *allPairs {
-		search.EmbedUntil(t, p.engine, newDir(t), p.engine.HasTypical)
-	}
 	return p
 }
 
