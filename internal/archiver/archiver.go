@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"slices"
 	"time"
@@ -122,11 +123,7 @@ func (a *Archiver) Run(ctx context.Context, opts Options) (Report, error) {
 	if run.adopted, err = a.adoptedOn(ctx); err != nil {
 		return run.report, err
 	}
-	spaces := []string{opts.Space}
-	if opts.Space == "" {
-		spaces = a.store.Spaces()
-	}
-	for _, name := range spaces {
+	for name := range a.spaces(opts.Space) {
 		err := ctx.Err()
 		if err == nil {
 			err = run.space(ctx, name)
@@ -144,6 +141,14 @@ func (a *Archiver) Run(ctx context.Context, opts Options) (Report, error) {
 	a.logger.Log(ctx, level, "archive run finished", "archived", r.Count(Archive), "deleted", r.Count(Delete),
 		"postponed", r.Count(Postponed), "kept", r.Count(Keep), "dry_run", r.DryRun)
 	return run.report, errors.Join(run.errs...)
+}
+
+// spaces yields the names of all spaces, or the one that is given.
+func (a *Archiver) spaces(only string) iter.Seq[string] {
+	if only != "" {
+		return slices.Values([]string{only})
+	}
+	return a.store.SpacesAtLeisure()
 }
 
 // run is the state of one Run.

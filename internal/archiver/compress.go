@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"slices"
 	"time"
 
@@ -119,18 +118,13 @@ func (a *Archiver) Compress(ctx context.Context, opts CompressOptions) (Compress
 			return report, err
 		}
 	}
-	spaces := []string{opts.Space}
-	if opts.Space == "" {
-		spaces = a.store.Spaces()
-	}
-	for _, space := range spaces {
+	for space := range a.spaces(opts.Space) {
 		if a.store.Writable(space) != nil {
 			continue // a machine that may write does it
 		}
 		if err := ctx.Err(); err != nil {
 			return report, err
 		}
-		runtime.Gosched() // there may be a hundred thousand, and a request would wait for 10 ms of them
 		if err := a.compressSpace(ctx, space, now, opts, &report); err != nil {
 			return report, err
 		}

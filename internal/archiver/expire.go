@@ -42,11 +42,7 @@ func (a *Archiver) Expire(ctx context.Context, opts ExpireOptions) (report Expir
 	if report.Postponed = doubt; err != nil || doubt != "" {
 		return report, err
 	}
-	spaces := []string{opts.Space}
-	if opts.Space == "" {
-		spaces = a.store.Spaces()
-	}
-	for _, space := range spaces {
+	for space := range a.spaces(opts.Space) {
 		if a.store.Writable(space) != nil {
 			continue // a machine that may write does it
 		}

@@ -325,7 +325,7 @@ func (d *daemon) loadIndex(ctx context.Context) error {
 	names := d.store.Spaces()
 	if len(names) > search.MaxOpen {
 		size := make(map[string]int, len(names))
-		for _, name := range names {
+		for name := range d.store.SpacesAtLeisure() {
 			size[name] = d.store.Space(name).Count()
 		}
 		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(size[b], size[a]) })

@@ -9,6 +9,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -332,6 +333,27 @@ func (s *Store) Spaces() []string {
 		s.names.Store(&names)
 	}
 	return slices.Clone(names.sorted)
+}
+
+// What looks at all spaces in the background, at a start for example, takes half of a processor: a request that comes
+// meanwhile would wait for each that computes, ten milliseconds at a time.
+const (
+	spacesBeforeRest = 128 // which take some milliseconds where memories are read, and much less elsewhere
+	rest             = time.Millisecond
+)
+
+// SpacesAtLeisure yields the names of all spaces, sorted, to work in the background: it rests between some of them.
+func (s *Store) SpacesAtLeisure() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i, name := range s.Spaces() {
+			if i%spacesBeforeRest == spacesBeforeRest-1 {
+				time.Sleep(rest)
+			}
+			if !yield(name) {
+				return
+			}
+		}
+	}
 }
 
 // spaceNames returns the names of all spaces: sorted, if they are known, and otherwise in any order.

@@ -271,7 +271,7 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-s.wake:
 		case <-timer.C:
 		}
-		for _, space := range s.store.Spaces() {
+		for space := range s.store.SpacesAtLeisure() {
 			if _, _, err := s.Pending(ctx,
 				PendingRequest{Space: space, requestedOnly: true, newestDays: pendingLogDays}); err != nil &&
 				ctx.Err() == nil {

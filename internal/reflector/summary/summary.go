@@ -253,7 +253,7 @@ func (s *Service) tryRebuild(ctx context.Context, space string, opts Options) (s
 // none; in a space that is only received, it is the one of the log.
 func (s *Service) Refresh(ctx context.Context) (changed int, err error) {
 	var errs []error
-	for _, space := range s.store.Spaces() {
+	for space := range s.store.SpacesAtLeisure() {
 		if text := s.store.Space(space).Summary(); text == "" || !IsGenerated(text) || s.store.Writable(space) != nil {
 			continue
 		}

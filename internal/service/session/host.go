@@ -35,7 +35,7 @@ func (s *Service) verifyHost(r *StartRequest) {
 func (s *Service) endAbandoned(ctx context.Context) (others bool, err error) {
 	wanted := map[int]bool{}
 	defer func() { s.hosts.retain(wanted) }()
-	for _, space := range s.store.Spaces() {
+	for space := range s.store.SpacesAtLeisure() {
 		for _, h := range s.store.Space(space).Sessions() {
 			if h.State != memory.SessionOpen || h.HostPID == 0 {
 				continue

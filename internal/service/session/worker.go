@@ -79,7 +79,7 @@ func (s *Service) runDue(ctx context.Context) time.Duration {
 // endIdle ends the sessions without messages for idleAfter.
 func (s *Service) endIdle(ctx context.Context) error {
 	now := s.now()
-	for _, space := range s.store.Spaces() {
+	for space := range s.store.SpacesAtLeisure() {
 		for _, h := range s.store.Space(space).Sessions() {
 			// A difference in the future means that the clock was set back.
 			if h.State != memory.SessionOpen || now.Sub(h.LastAt).Abs() < s.idleAfter {
