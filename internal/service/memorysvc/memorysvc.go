@@ -34,9 +34,10 @@ const maxReason = 200
 
 // Service is safe for concurrent use.
 type Service struct {
-	store *store.Store
-	now   func() time.Time
-	rows  rows
+	store   *store.Store
+	now     func() time.Time
+	rows    rows
+	tallies tallies
 }
 
 // New returns a Service on s. The location of now's times is the time zone of daily logs.

@@ -209,8 +209,9 @@ func (r *rows) keep(space string, all []*memory.Memory) {
 	r.spaces[space] = kept
 }
 
-// Release gives back what was kept to list faster. After a purge that is the last that holds what was erased.
+// Release gives back what was kept to list and count faster. After a purge that is the last that holds what was erased.
 func (s *Service) Release() {
+	s.tallies.release()
 	s.rows.mu.Lock()
 	defer s.rows.mu.Unlock()
 	s.rows.spaces = nil

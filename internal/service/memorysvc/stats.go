@@ -2,6 +2,7 @@ package memorysvc
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -39,28 +40,30 @@ func (s *Service) Stats(spaces []string) (Stats, error) {
 	if err := check.Err(); err != nil {
 		return Stats{}, err
 	}
-	if len(spaces) == 0 {
-		spaces = s.store.Spaces()
-	}
 	out := Stats{ByCategory: map[string]int64{}, ByStatus: map[memory.Status]int64{}, BySource: map[string]int64{},
 		LSN: s.store.LSN()}
+	all := len(spaces) == 0
+	if all {
+		if known := s.tallies.allAt(out.LSN); known != nil {
+			return known.clone(), nil
+		}
+		spaces = s.store.Spaces()
+	}
 	salience, active := 0.0, int64(0)
 	// A space that is named twice is counted once.
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(spaces))) {
 		view := s.store.Space(cmp.Or(name, memory.DefaultSpace))
-		one := SpaceStats{Name: view.Name(), Revision: view.Revision()}
-		for _, m := range view.Memories() {
-			one.Total++
-			out.ByStatus[cmp.Or(m.Status, memory.Active)]++
-			if !m.IsActive() {
-				continue
+		counted := s.tallies.of(view)
+		one := SpaceStats{Name: view.Name(), Revision: counted.revision, Active: counted.active, Total: counted.total}
+		for _, of := range counted.kinds {
+			out.ByStatus[of.kind.status] += of.n
+			if of.kind.status == memory.Active {
+				out.ByCategory[of.kind.category] += of.n
+				out.BySource[of.kind.source] += of.n
 			}
-			one.Active++
-			out.ByCategory[m.Category]++
-			out.BySource[m.Source]++
-			out.Accesses += m.AccessCount
-			salience += m.Salience
 		}
+		out.Accesses += counted.accesses
+		salience += counted.salience
 		for _, d := range view.Days() {
 			out.Days++
 			out.LogEntries += int64(d.Entries)
@@ -73,7 +76,17 @@ func (s *Service) Stats(spaces []string) (Stats, error) {
 	if active > 0 {
 		out.AverageSalience = salience / float64(active)
 	}
+	if all {
+		s.tallies.keepAll(out.clone())
+	}
 	return out, nil
+}
+
+// clone copies what callers may change; they share Spaces, which they must not.
+func (s *Stats) clone() Stats {
+	c := *s
+	c.ByCategory, c.ByStatus, c.BySource = maps.Clone(s.ByCategory), maps.Clone(s.ByStatus), maps.Clone(s.BySource)
+	return c
 }
 
 // Hot returns the active memories that were ever accessed, by access count, largest first.
