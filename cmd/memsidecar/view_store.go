@@ -84,7 +84,7 @@ func viewMemories(in []*pb.Memory) ([]*memory.Memory, error) {
 			if err != nil {
 				return nil, fmt.Errorf("structured data of memory %s: %w", m.GetId(), err)
 			}
-			out[i].StructuredData = raw
+			out[i].SetStructuredData(raw)
 		}
 	}
 	return out, nil
@@ -165,7 +165,7 @@ func viewChange(c view.Change) *pbalpha.ViewChange {
 		m := c.Memory
 		add := &pb.NewMemory{Category: m.Category, Content: m.Content, Title: m.Title, Description: m.Description,
 			Tags: m.Tags}
-		for _, r := range m.Relations {
+		for _, r := range m.Relations() {
 			add.Relations = append(add.Relations, &pb.Relation{Type: r.Type, TargetId: r.Target, Strength: &r.Strength})
 		}
 		if !m.CreatedAt.IsZero() {

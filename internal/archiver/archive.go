@@ -269,7 +269,7 @@ func (p *plan) putLogSummary(tx *store.Tx, summary string, out *Day, loc *time.L
 			ID: store.NewID(), Category: memory.General, Title: logTitle(p.day.Date), Content: content,
 			Salience: summarySalience, Confidence: 1, Status: memory.Active, Source: memory.SourceArchive,
 			CreatedAt: p.firstEntryTime(loc),
-			Evidence:  []memory.Evidence{{Log: p.day.Date}},
+			More:      &memory.More{Evidence: []memory.Evidence{{Log: p.day.Date}}},
 		}
 	}
 	if err := tx.PutKnown(m, p.firstEntryTime(loc)); err != nil {

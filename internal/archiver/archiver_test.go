@@ -314,7 +314,7 @@ func TestPromotedMemory(t *testing.T) {
 		Status: memory.Active,
 		Source: memory.SourceArchive, CreatedAt: time.Date(2026, 4, 22, 14, 30, 0, 0, shanghai),
 		UpdatedAt: noon, Revision: r.Days[0].Op,
-		Evidence: []memory.Evidence{{Log: "2026-04-22", Entry: "e1", Session: "s1"}},
+		More: &memory.More{Evidence: []memory.Evidence{{Log: "2026-04-22", Entry: "e1", Session: "s1"}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("memory (-want +got):\n%s", diff)

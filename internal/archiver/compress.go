@@ -208,7 +208,7 @@ func compressible(m *memory.Memory, now time.Time, days int) bool {
 		}
 	}
 	return m.IsActive() && !m.Pinned && m.AccessCount < maxAccessCount &&
-		m.ExpiresAt.IsZero() && m.Title == "" && len(m.StructuredData) == 0 && len(m.Extra) == 0 &&
+		m.ExpiresAt().IsZero() && m.Title == "" && len(m.StructuredData()) == 0 && len(m.Extra()) == 0 &&
 		(m.Context == nil || len(m.Context.Extra) == 0) && !isLogSummary(m)
 }
 
@@ -258,7 +258,8 @@ func (p *mergedPart) put(tx *store.Tx, g *Group) error {
 			return &memory.StaleError{Kind: "memory", Name: m.ID, Expected: m.Revision}
 		}
 		c := now.Clone()
-		c.Status, c.SupersededBy = memory.Superseded, p.merged.ID
+		c.Status = memory.Superseded
+		c.SetSupersededBy(p.merged.ID)
 		if err := tx.Put(c); err != nil {
 			return err
 		}
@@ -273,6 +274,6 @@ func (p *mergedPart) put(tx *store.Tx, g *Group) error {
 	if err := tx.Put(m); err != nil {
 		return err
 	}
-	g.Results = append(g.Results, Merged{ID: m.ID, Content: m.Content, Supersedes: slices.Clone(m.Supersedes)})
+	g.Results = append(g.Results, Merged{ID: m.ID, Content: m.Content, Supersedes: slices.Clone(m.Supersedes())})
 	return nil
 }

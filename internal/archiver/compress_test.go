@@ -95,9 +95,9 @@ func TestCompress(t *testing.T) {
 		{"pinned", change(func(m *memory.Memory) { m.Pinned = true }), 0, nil},
 		{"another category", change(func(m *memory.Memory) { m.Category = memory.Tasks }), 0, nil},
 		{"a title", change(func(m *memory.Memory) { m.Title = "Ferry" }), 0, nil},
-		{"an expiry", change(func(m *memory.Memory) { m.ExpiresAt = noon.AddDate(1, 0, 0) }), 0, nil},
+		{"an expiry", change(func(m *memory.Memory) { m.SetExpiresAt(noon.AddDate(1, 0, 0)) }), 0, nil},
 		{"retired", change(func(m *memory.Memory) { m.Status = memory.Retired }), 0, nil},
-		{"data", change(func(m *memory.Memory) { m.StructuredData = []byte(`{"a":1}`) }), 0, nil},
+		{"data", change(func(m *memory.Memory) { m.SetStructuredData([]byte(`{"a":1}`)) }), 0, nil},
 		{"another number", change(func(m *memory.Memory) {
 			m.Content = "The ferry of line A leaves from berth 5 in the morning."
 		}), 0, nil},
@@ -160,7 +160,7 @@ func TestCompress(t *testing.T) {
 			b.undo(g.Op)
 			for _, m := range tt.put {
 				if got, err := b.store.Space("").Get(m.ID); err != nil || !got.IsActive() || got.Content != m.Content ||
-					got.SupersededBy != "" {
+					got.SupersededBy() != "" {
 					t.Errorf("after the undo: %+v, %v", got, err)
 				}
 			}
@@ -202,12 +202,12 @@ func (b *harness) checkMerged(g archiver.Group, before []*memory.Memory) {
 			b.Fatal(err)
 		}
 		if utf8.RuneCountInString(m.Content) > memory.MaxContent || !m.IsActive() ||
-			!slices.Equal(m.Supersedes, r.Supersedes) {
+			!slices.Equal(m.Supersedes(), r.Supersedes) {
 			b.Errorf("result %+v", m)
 		}
 		for _, id := range r.Supersedes {
 			o, err := b.store.Space("").Get(id)
-			if err != nil || o.Status != memory.Superseded || o.SupersededBy != r.ID {
+			if err != nil || o.Status != memory.Superseded || o.SupersededBy() != r.ID {
 				b.Errorf("original %+v, %v", o, err)
 			}
 		}
@@ -235,10 +235,10 @@ func TestRestoreMerged(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, err := b.store.Space("").Get("m3")
-	if err != nil || !m.IsActive() || m.SupersededBy != "" {
+	if err != nil || !m.IsActive() || m.SupersededBy() != "" {
 		t.Errorf("restored: %+v, %v", m, err)
 	}
-	if m, err = b.store.Space("").Get(g.Results[0].ID); err != nil || slices.Contains(m.Supersedes, "m3") {
+	if m, err = b.store.Space("").Get(g.Results[0].ID); err != nil || slices.Contains(m.Supersedes(), "m3") {
 		t.Errorf("successor: %+v, %v", m, err)
 	}
 }
@@ -310,8 +310,8 @@ func TestMergedMemory(t *testing.T) {
 	list[1].LastAccessed = noon.AddDate(0, 0, -95)
 	list[1].CreatedAt = noon.AddDate(0, 0, -96)
 	list[2].CreatedAt = noon.AddDate(-1, 0, 0)
-	list[2].Evidence = []memory.Evidence{{Log: "2025-06-01", Entry: "e1"}}
-	list[2].Relations = []memory.Relation{{Type: "supports", Target: "other", Strength: 1}}
+	list[2].SetEvidence([]memory.Evidence{{Log: "2025-06-01", Entry: "e1"}})
+	list[2].SetRelations([]memory.Relation{{Type: "supports", Target: "other", Strength: 1}})
 	b.put(list...)
 	r := b.compress(archiver.CompressOptions{})
 	got, err := b.store.Space("").Get(r.Groups[0].Results[0].ID)
@@ -323,13 +323,13 @@ func TestMergedMemory(t *testing.T) {
 		Status: memory.Active,
 		Source: memory.SourceCompression, CreatedAt: list[2].CreatedAt, LastAccessed: list[1].LastAccessed,
 		UpdatedAt: noon, ContentAt: list[0].CreatedAt, Revision: r.Groups[0].Op,
-		Tags: []string{"ferry", "line"}, Evidence: list[2].Evidence, Relations: list[2].Relations,
-		Supersedes: got.Supersedes,
+		Tags: []string{"ferry", "line"}, More: &memory.More{Evidence: list[2].Evidence(), Relations: list[2].Relations(),
+			Supersedes: got.Supersedes()},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if !strings.HasPrefix(got.Content, list[0].Content) || got.Supersedes[0] != "m1" {
-		t.Errorf("the most important text is not kept first: %q, %q", got.Content, got.Supersedes)
+	if !strings.HasPrefix(got.Content, list[0].Content) || got.Supersedes()[0] != "m1" {
+		t.Errorf("the most important text is not kept first: %q, %q", got.Content, got.Supersedes())
 	}
 }

@@ -132,7 +132,9 @@ func joinMemories(members []*memory.Memory) (parts []*mergedPart, n int) {
 		}
 		p := &mergedPart{members: []*memory.Memory{m}, sentenceKeys: map[string]bool{}, merged: m.Clone()}
 		p.merged.ID, p.merged.Source = store.NewID(), memory.SourceCompression
-		p.merged.Supersedes, p.merged.SupersededBy, p.merged.Revision = []string{m.ID}, "", 0
+		p.merged.Revision = 0
+		p.merged.SetSupersedes([]string{m.ID})
+		p.merged.SetSupersededBy("")
 		p.merged.UpdatedAt = time.Time{} // the store sets it, so a merged memory must age again before the next merge
 		for _, s := range sentences(m.Content) {
 			p.sentenceKeys[sentenceKey(s)] = true
@@ -154,12 +156,12 @@ func (p *mergedPart) add(m *memory.Memory) bool {
 	if len(news) > 0 {
 		next.Content += "\n" + strings.Join(news, " ")
 	}
-	next.Supersedes = append(next.Supersedes, m.ID)
+	next.SetSupersedes(append(next.Supersedes(), m.ID))
 	next.Tags = union(next.Tags, m.Tags)
-	next.Relations = union(next.Relations, m.Relations)
-	next.Evidence = union(next.Evidence, m.Evidence)
+	next.SetRelations(union(next.Relations(), m.Relations()))
+	next.SetEvidence(union(next.Evidence(), m.Evidence()))
 	if utf8.RuneCountInString(next.Content) > memory.MaxContent || len(next.Tags) > memory.MaxTags ||
-		max(len(next.Supersedes), len(next.Relations), len(next.Evidence)) > memory.MaxLinks {
+		max(len(next.Supersedes()), len(next.Relations()), len(next.Evidence())) > memory.MaxLinks {
 		return false
 	}
 	// The merged memory is as important as the most important original, and as sure as the least sure.

@@ -267,10 +267,10 @@ func (c candidate) memory(date string, at time.Time) *memory.Memory {
 		Status: memory.Active, Source: memory.SourceArchive, CreatedAt: at, Context: c.context,
 	}
 	for _, e := range append([]*memory.Entry{c.entry}, c.repeats...) {
-		if len(m.Evidence) == memory.MaxLinks {
+		if len(m.Evidence()) == memory.MaxLinks {
 			break
 		}
-		m.Evidence = append(m.Evidence, memory.Evidence{Log: date, Entry: e.ID, Session: e.Session})
+		m.SetEvidence(append(m.Evidence(), memory.Evidence{Log: date, Entry: e.ID, Session: e.Session}))
 	}
 	return m
 }

@@ -17,7 +17,7 @@ func TestReceivedSpace(t *testing.T) {
 	for _, space := range []string{"mine", "team"} {
 		b.update(space, func(tx *store.Tx) error {
 			expired := memtest.Fact("gone", "The offer ends in May")
-			expired.ExpiresAt = noon
+			expired.SetExpiresAt(noon)
 			if err := tx.Put(expired); err != nil {
 				return err
 			}

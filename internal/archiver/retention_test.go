@@ -306,9 +306,9 @@ func TestRecordsSurviveARestart(t *testing.T) {
 func TestExpire(t *testing.T) {
 	b := newHarness(t)
 	for _, m := range []*memory.Memory{
-		{ID: "passed", Content: "a", ExpiresAt: noon},
-		{ID: "comes", Content: "b", ExpiresAt: noon.Add(1)},
-		{ID: "pinned", Content: "c", ExpiresAt: noon, Pinned: true},
+		{ID: "passed", Content: "a", More: &memory.More{ExpiresAt: noon}},
+		{ID: "comes", Content: "b", More: &memory.More{ExpiresAt: noon.Add(1)}},
+		{ID: "pinned", Content: "c", More: &memory.More{ExpiresAt: noon}, Pinned: true},
 		{ID: "never", Content: "d"},
 	} {
 		m.Category, m.Source = memory.Facts, memory.SourceUser
@@ -349,7 +349,7 @@ func TestExpire(t *testing.T) {
 	if _, err := memorysvc.New(b.store, b.clock).Restore(t.Context(), store.Meta{}, []string{"comes"}); err != nil {
 		t.Fatal(err)
 	}
-	if m, err := b.store.Space("").Get("comes"); err != nil || !m.IsActive() || !m.ExpiresAt.IsZero() {
+	if m, err := b.store.Space("").Get("comes"); err != nil || !m.IsActive() || !m.ExpiresAt().IsZero() {
 		t.Errorf("restored: %+v, %v", m, err)
 	}
 	if again := expire(false); again != nil {

@@ -260,8 +260,8 @@ func newYearRun(t *testing.T, faulty bool) *year {
 	y.do(func(tx *store.Tx) error {
 		for _, m := range []*memory.Memory{
 			{ID: "pinned", Content: "the password of the harbour gate is with Mei", Pinned: true,
-				ExpiresAt: start.AddDate(0, 0, 10)},
-			{ID: "expires", Content: "the crane is out of order", ExpiresAt: start.AddDate(0, 0, 200)},
+				More: &memory.More{ExpiresAt: start.AddDate(0, 0, 10)}},
+			{ID: "expires", Content: "the crane is out of order", More: &memory.More{ExpiresAt: start.AddDate(0, 0, 200)}},
 			{ID: "stays", Content: "there are 12 berths"},
 		} {
 			m.Category, m.Source, m.Confidence = memory.Facts, memory.SourceUser, 1
@@ -286,7 +286,7 @@ func (y *year) state() []string {
 	for _, m := range v.Memories() {
 		texts[m.ID] = m.Content
 		out = append(out, fmt.Sprint("memory ", m.Category, m.Title, m.Content, m.Status, m.Pinned, m.Salience,
-			m.CreatedAt.UTC(), m.ExpiresAt.UTC(), m.Evidence))
+			m.CreatedAt.UTC(), m.ExpiresAt().UTC(), m.Evidence()))
 	}
 	for _, d := range v.Days() {
 		out = append(out, fmt.Sprint("log ", d.Date, d.Archived, d.Entries, d.Summary))

@@ -118,8 +118,8 @@ func TestAdopt(t *testing.T) {
 		}
 		publishAll(t, p)
 		f := read(t, fsys, "memory.json")
-		if ids(f) != "a1b2c3d4 e5f6g7h8 6b5d5222d5a8" || string(f.Extra["app"]) == "" || f.Memories[0].Extra["embedding_model"] == nil ||
-			f.Memories[1].Context.Extra["retries"] == nil || string(f.Memories[1].Extra["original_category"]) != `"程序"` {
+		if ids(f) != "a1b2c3d4 e5f6g7h8 6b5d5222d5a8" || string(f.Extra["app"]) == "" || f.Memories[0].Extra()["embedding_model"] == nil ||
+			f.Memories[1].Context.Extra["retries"] == nil || string(f.Memories[1].Extra()["original_category"]) != `"程序"` {
 			t.Errorf("published %s, %v", ids(f), f.Extra)
 		}
 		if bak, err := durable.ReadFile(fsys, "memory.json.bak"); err != nil || string(bak) != string(original) {
@@ -291,7 +291,7 @@ func TestTidy(t *testing.T) {
 		t.Errorf("first: %+v", first)
 	}
 	for field, want := range map[string]string{"id": `"has space"`, "salience": "7", "status": `"odd"`, "source": `"某处"`, "structured_data": "[1]", "category": `"My Category"`} {
-		if got := string(first.Extra["original_"+field]); got != want {
+		if got := string(first.Extra()["original_"+field]); got != want {
 			t.Errorf("original_%s is %s, want %s", field, got, want)
 		}
 	}
@@ -350,8 +350,8 @@ func TestAdoptYears(t *testing.T) {
 	st, _ := open(t, fsys)
 	report := adopt(t, st, fsys)
 	m, err := st.Space("").Get("a")
-	if err != nil || !m.CreatedAt.Equal(time.Date(2026, 2, 21, 10, 0, 0, 0, time.UTC)) || !m.ExpiresAt.IsZero() ||
-		string(m.Extra["original_created_at"]) != `"1899-12-31T00:00:00Z"` || m.Extra["original_expires_at"] == nil {
+	if err != nil || !m.CreatedAt.Equal(time.Date(2026, 2, 21, 10, 0, 0, 0, time.UTC)) || !m.ExpiresAt().IsZero() ||
+		string(m.Extra()["original_created_at"]) != `"1899-12-31T00:00:00Z"` || m.Extra()["original_expires_at"] == nil {
 		t.Errorf("adopted %+v, %v", m, err)
 	}
 	_, entries, err := st.Space("").Log("2026-02-20")

@@ -63,11 +63,13 @@ func full() *jsonstore.File {
 			LastAccessed: at.Add(time.Minute + 250*time.Microsecond), AccessCount: 3, Source: "user_explicit",
 			Context:   &memory.Context{Tool: "fetch_url", ErrorType: "x", LearnedFrom: "session_1", Signature: "s", Occurrences: 2, Extra: map[string]json.RawMessage{"z": json.RawMessage("[1,  2]")}},
 			UpdatedAt: at.Add(time.Second), Revision: 7, Tags: []string{"a", "标签"}, Title: "T", Pinned: true, Confidence: .25,
-			ExpiresAt: at.AddDate(1, 0, 0), Status: memory.Superseded, Supersedes: []string{"o"}, SupersededBy: "n",
-			Relations:      []memory.Relation{{Type: "supports", Target: "b", Strength: .5}, {Type: "refines", Target: "c", Strength: 1e-9}},
-			Evidence:       []memory.Evidence{{Log: "2026-02-21", Entry: "e1", Session: "s1"}, {Session: "s2"}},
-			StructuredData: json.RawMessage(`{"a":[1,{"b":null}]}`),
-			Extra:          map[string]json.RawMessage{"b": json.RawMessage(`"<&>"`), "a": json.RawMessage("{\n \"k\": 1.50 }")},
+			Status: memory.Superseded,
+			More: &memory.More{ExpiresAt: at.AddDate(1, 0, 0), Supersedes: []string{"o"}, SupersededBy: "n",
+				Relations:      []memory.Relation{{Type: "supports", Target: "b", Strength: .5}, {Type: "refines", Target: "c", Strength: 1e-9}},
+				Evidence:       []memory.Evidence{{Log: "2026-02-21", Entry: "e1", Session: "s1"}, {Session: "s2"}},
+				StructuredData: json.RawMessage(`{"a":[1,{"b":null}]}`),
+				Extra:          map[string]json.RawMessage{"b": json.RawMessage(`"<&>"`), "a": json.RawMessage("{\n \"k\": 1.50 }")},
+			},
 		}, {
 			ID: "m2", Category: "general", Content: "plain", Salience: .5, CreatedAt: at, Source: "import", Confidence: 1, Status: memory.Active,
 		}},
@@ -183,7 +185,7 @@ func TestEncodeRefuses(t *testing.T) {
 	}{
 		{"not a number", func(f *jsonstore.File) { f.Memories[0].Salience = nan() }},
 		{"year without four digits", func(f *jsonstore.File) { f.Memories[0].CreatedAt = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) }},
-		{"extra that is not JSON", func(f *jsonstore.File) { f.Memories[0].Extra["a"] = json.RawMessage(`{"a":`) }},
+		{"extra that is not JSON", func(f *jsonstore.File) { f.Memories[0].Extra()["a"] = json.RawMessage(`{"a":`) }},
 		{"extra that our reader refuses", func(f *jsonstore.File) { f.Extra["app"] = json.RawMessage(`{"a":1,"a":2}`) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -201,7 +203,7 @@ func nan() float64 { zero := 0.0; return zero / zero }
 // An unknown field never overrides one that has since become known.
 func TestExtraDoesNotOverride(t *testing.T) {
 	f := full()
-	f.Memories[0].Extra["content"] = json.RawMessage(`"other"`)
+	f.Memories[0].Extra()["content"] = json.RawMessage(`"other"`)
 	if got := decode(t, encode(t, f)).Memories[0].Content; got != full().Memories[0].Content {
 		t.Errorf("content is %q", got)
 	}

@@ -40,22 +40,24 @@ func memories(t *rapid.T) *memory.Memory {
 		ID: text.Draw(t, "id"), Category: text.Draw(t, "category"), Content: text.Draw(t, "content"), Source: text.Draw(t, "source"),
 		Salience: rapid.Float64().Draw(t, "salience"), Confidence: rapid.Float64().Draw(t, "confidence"),
 		CreatedAt: times(t, "created"), AccessCount: rapid.Int64().Draw(t, "count"), Revision: rapid.Int64().Draw(t, "revision"),
-		Title: text.Draw(t, "title"), Pinned: rapid.Bool().Draw(t, "pinned"), SupersededBy: text.Draw(t, "by"),
+		Title: text.Draw(t, "title"), Pinned: rapid.Bool().Draw(t, "pinned"),
 		Status: rapid.SampledFrom([]memory.Status{memory.Active, memory.Retired, "odd"}).Draw(t, "status"),
-		Extra:  extras(t, "extra"),
 	}
+	m.SetSupersededBy(text.Draw(t, "by"))
+	m.SetExtra(extras(t, "extra"))
 	if rapid.Bool().Draw(t, "accessed") && m.AccessCount != 0 {
-		m.LastAccessed, m.UpdatedAt, m.ExpiresAt = times(t, "last"), times(t, "updated"), times(t, "expires")
+		m.LastAccessed, m.UpdatedAt = times(t, "last"), times(t, "updated")
+		m.SetExpiresAt(times(t, "expires"))
 	} else {
 		m.AccessCount = 0
 	}
 	if rapid.Bool().Draw(t, "linked") {
 		m.Context = &memory.Context{Tool: text.Draw(t, "tool"), Occurrences: rapid.Int64().Draw(t, "n"), Extra: extras(t, "context extra")}
 		m.Tags = rapid.SliceOfN(text, 1, 3).Draw(t, "tags")
-		m.Supersedes = rapid.SliceOfN(text, 1, 3).Draw(t, "supersedes")
-		m.Relations = []memory.Relation{{Type: text.Draw(t, "type"), Target: text.Draw(t, "target"), Strength: rapid.Float64().Draw(t, "strength")}}
-		m.Evidence = []memory.Evidence{{Log: text.Draw(t, "log"), Session: text.Draw(t, "session")}}
-		m.StructuredData = json.RawMessage(`{"a":[1,"<"]}`)
+		m.SetSupersedes(rapid.SliceOfN(text, 1, 3).Draw(t, "supersedes"))
+		m.SetRelations([]memory.Relation{{Type: text.Draw(t, "type"), Target: text.Draw(t, "target"), Strength: rapid.Float64().Draw(t, "strength")}})
+		m.SetEvidence([]memory.Evidence{{Log: text.Draw(t, "log"), Session: text.Draw(t, "session")}})
+		m.SetStructuredData(json.RawMessage(`{"a":[1,"<"]}`))
 	}
 	return m
 }

@@ -41,6 +41,7 @@ func (f *File) Sanitize() (notes []string) {
 		}
 		t.fields(m)
 		t.links(m)
+		m.Trim()
 		out = append(out, t.split(m)...)
 	}
 	f.Memories = out
@@ -89,7 +90,7 @@ func (t *sanitizer) id(m *memory.Memory, ordinal int, taken bool) {
 		} else {
 			t.notef("id", "an earlier memory has it too; gave another one")
 		}
-		keepOriginal(&m.Extra, "id", m.ID)
+		keepOriginal(&m.Own().Extra, "id", m.ID)
 	}
 	m.ID = t.newID(ordinal, m.Content)
 }
@@ -107,36 +108,38 @@ func (t *sanitizer) newID(ordinal int, content string) string {
 
 // fields brings the single fields of a memory within limits.
 func (t *sanitizer) fields(m *memory.Memory) {
-	t.slug(&m.Category, "category", memory.General, &m.Extra)
-	t.slug(&m.Source, "source", memory.SourceImport, &m.Extra)
-	t.unit(&m.Salience, "salience", &m.Extra)
-	t.unit(&m.Confidence, "confidence", &m.Extra)
-	limits(t, "", memory.Fields, m, &m.Extra)
+	extra := &m.Own().Extra
+	t.slug(&m.Category, "category", memory.General, extra)
+	t.slug(&m.Source, "source", memory.SourceImport, extra)
+	t.unit(&m.Salience, "salience", extra)
+	t.unit(&m.Confidence, "confidence", extra)
+	limits(t, "", memory.Fields, m, extra)
 	if m.AccessCount < 0 {
 		t.notef("access_count", "is negative; set to 0")
-		keepOriginal(&m.Extra, "access_count", m.AccessCount)
+		keepOriginal(&m.Own().Extra, "access_count", m.AccessCount)
 		m.AccessCount = 0
 	}
 	switch m.Status {
 	case memory.Active, memory.Superseded, memory.Retired:
 	default:
 		t.notef("status", "is not known; set to active")
-		keepOriginal(&m.Extra, "status", string(m.Status))
+		keepOriginal(&m.Own().Extra, "status", string(m.Status))
 		m.Status = memory.Active
 	}
 	if x := m.Context; x != nil {
 		limits(t, "context.", memory.ContextFields, x, &x.Extra)
 	}
 	var check memory.Check
-	if check.Memory("", &memory.Memory{ID: "x", Category: "x", Source: "x", Content: "x", StructuredData: m.StructuredData}); check.Err() != nil {
+	if check.Memory("", &memory.Memory{ID: "x", Category: "x", Source: "x", Content: "x", More: &memory.More{StructuredData: m.StructuredData()}}); check.Err() != nil {
 		t.notef("structured_data", "is not an object, or too large; kept as an unknown field")
-		keepOriginal(&m.Extra, "structured_data", m.StructuredData)
-		m.StructuredData = nil
+		keepOriginal(&m.Own().Extra, "structured_data", m.StructuredData())
+		m.SetStructuredData(nil)
 	}
 }
 
 // times drops the times that the store refuses. A memory without a time of creation gets that of its adoption.
 func (t *sanitizer) times(m *memory.Memory) {
+	own := m.Own()
 	for i := range memory.Fields {
 		f := &memory.Fields[i]
 		at, ok := f.Pointer(m).(*time.Time)
@@ -144,7 +147,7 @@ func (t *sanitizer) times(m *memory.Memory) {
 			continue
 		}
 		t.notef(f.Name, "is not in the years 1970 to 9999; left out")
-		keepOriginal(&m.Extra, f.Name, at.Format(time.RFC3339Nano))
+		keepOriginal(&own.Extra, f.Name, at.Format(time.RFC3339Nano))
 		*at = time.Time{}
 	}
 }
@@ -160,11 +163,11 @@ func (t *sanitizer) links(m *memory.Memory) {
 	}
 	if len(tags) != len(m.Tags) {
 		t.notef("tags", "some are empty, too long or too many; left out")
-		keepOriginal(&m.Extra, "tags", m.Tags)
+		keepOriginal(&m.Own().Extra, "tags", m.Tags)
 		m.Tags = tags
 	}
 	var relations []memory.Relation
-	for _, r := range m.Relations {
+	for _, r := range m.Relations() {
 		var check memory.Check
 		check.Slug("type", r.Type)
 		check.ID("target", r.Target)
@@ -173,20 +176,20 @@ func (t *sanitizer) links(m *memory.Memory) {
 			relations = append(relations, r)
 		}
 	}
-	if len(relations) != len(m.Relations) {
+	if len(relations) != len(m.Relations()) {
 		t.notef("relations", "some are not valid or too many; left out")
-		keepOriginal(&m.Extra, "relations", m.Relations)
-		m.Relations = relations
+		keepOriginal(&m.Own().Extra, "relations", m.Relations())
+		m.SetRelations(relations)
 	}
-	if len(m.Evidence) > memory.MaxLinks {
+	if len(m.Evidence()) > memory.MaxLinks {
 		t.notef("evidence", "has too many items; the first were kept")
-		keepOriginal(&m.Extra, "evidence", m.Evidence)
-		m.Evidence = m.Evidence[:memory.MaxLinks]
+		keepOriginal(&m.Own().Extra, "evidence", m.Evidence())
+		m.SetEvidence(m.Evidence()[:memory.MaxLinks])
 	}
-	if len(m.Supersedes) > memory.MaxLinks {
+	if len(m.Supersedes()) > memory.MaxLinks {
 		t.notef("supersedes", "has too many items; the first were kept")
-		keepOriginal(&m.Extra, "supersedes", m.Supersedes)
-		m.Supersedes = m.Supersedes[:memory.MaxLinks]
+		keepOriginal(&m.Own().Extra, "supersedes", m.Supersedes())
+		m.SetSupersedes(m.Supersedes()[:memory.MaxLinks])
 	}
 }
 
@@ -201,7 +204,8 @@ func (t *sanitizer) split(m *memory.Memory) []*memory.Memory {
 	m.Content = parts[0]
 	for i, part := range parts[1:] {
 		rest := m.Clone()
-		rest.ID, rest.Content, rest.Extra = t.newID(i, m.ID+"\x00"+part), part, nil
+		rest.ID, rest.Content = t.newID(i, m.ID+"\x00"+part), part
+		rest.SetExtra(nil)
 		list = append(list, rest)
 	}
 	return list

@@ -25,6 +25,7 @@ type Field[T any] struct {
 
 	// Pointer returns a pointer to the field: *string, *Status, *float64, *int64, *bool, *time.Time, *[]string,
 	// **Context, *[]Relation, *[]Evidence or *json.RawMessage. An encoder may call it on a shared value and only read.
+	// Who writes what is in the More of a memory calls Memory.Own before.
 	Pointer func(*T) any
 
 	Presence Presence
@@ -51,6 +52,10 @@ func (f *Field[T]) IsDefault(v *T) bool {
 
 // Copy sets the field of to from that of from. Lists and raw JSON are shared.
 func (f *Field[T]) Copy(to, from *T) {
+	if m, ok := any(to).(*Memory); ok {
+		m.Own()
+		defer m.Trim()
+	}
 	switch p := f.Pointer(to).(type) {
 	case *string:
 		*p = *f.Pointer(from).(*string)
@@ -147,13 +152,13 @@ var Fields = []Field[Memory]{
 		Name: "confidence", Pointer: func(m *Memory) any { return &m.Confidence }, Added: true,
 		Default: func(m *Memory) bool { return m.Confidence == 1 },
 	},
-	{Name: "expires_at", Pointer: func(m *Memory) any { return &m.ExpiresAt }, Added: true},
+	{Name: "expires_at", Pointer: func(m *Memory) any { return &m.more().ExpiresAt }, Added: true},
 	{Name: "status", Pointer: func(m *Memory) any { return &m.Status }, Added: true, Default: (*Memory).IsActive},
-	{Name: "supersedes", Pointer: func(m *Memory) any { return &m.Supersedes }, Added: true},
-	{Name: "superseded_by", Pointer: func(m *Memory) any { return &m.SupersededBy }, Added: true},
-	{Name: "relations", Pointer: func(m *Memory) any { return &m.Relations }, Added: true},
-	{Name: "evidence", Pointer: func(m *Memory) any { return &m.Evidence }, Added: true},
-	{Name: "structured_data", Pointer: func(m *Memory) any { return &m.StructuredData }, Added: true},
+	{Name: "supersedes", Pointer: func(m *Memory) any { return &m.more().Supersedes }, Added: true},
+	{Name: "superseded_by", Pointer: func(m *Memory) any { return &m.more().SupersededBy }, Added: true},
+	{Name: "relations", Pointer: func(m *Memory) any { return &m.more().Relations }, Added: true},
+	{Name: "evidence", Pointer: func(m *Memory) any { return &m.more().Evidence }, Added: true},
+	{Name: "structured_data", Pointer: func(m *Memory) any { return &m.more().StructuredData }, Added: true},
 }
 
 // ContextFields lists the fields of a memory's context, Extra aside.

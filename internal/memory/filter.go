@@ -58,7 +58,7 @@ func (m *Memory) LearntIn(session string) bool {
 	if m.Context != nil && m.Context.LearnedFrom == "session_"+session {
 		return true
 	}
-	return slices.ContainsFunc(m.Evidence, func(e Evidence) bool { return e.Session == session })
+	return slices.ContainsFunc(m.Evidence(), func(e Evidence) bool { return e.Session == session })
 }
 
 // Validate adds what is wrong with f to check. Field names begin with prefix.

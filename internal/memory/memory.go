@@ -76,24 +76,17 @@ type Memory struct {
 	Source       string    `json:"source"`
 	Context      *Context  `json:"context,omitempty"`
 
-	UpdatedAt      time.Time       `json:"updated_at,omitzero"` // of the last change that was not an access
-	ContentAt      time.Time       `json:"content_at,omitzero"` // of the last change of Title or Content, see KnownAt
-	Revision       int64           `json:"revision,omitempty"`  // LSN of the last change that was not an access
-	Tags           []string        `json:"tags,omitempty"`
-	Title          string          `json:"title,omitempty"`
-	Description    string          `json:"description,omitempty"` // one line on what it is about, for relevance and indexes
-	Pinned         bool            `json:"pinned,omitempty"`      // never expires, is never compressed
-	Confidence     float64         `json:"confidence,omitempty"`  // 0 to 1; stores give 1 to a memory that names none
-	ExpiresAt      time.Time       `json:"expires_at,omitzero"`
-	Status         Status          `json:"status,omitempty"`
-	Supersedes     []string        `json:"supersedes,omitempty"`
-	SupersededBy   string          `json:"superseded_by,omitempty"`
-	Relations      []Relation      `json:"relations,omitempty"`
-	Evidence       []Evidence      `json:"evidence,omitempty"`
-	StructuredData json.RawMessage `json:"structured_data,omitempty"` // a JSON object
+	UpdatedAt   time.Time `json:"updated_at,omitzero"` // of the last change that was not an access
+	ContentAt   time.Time `json:"content_at,omitzero"` // of the last change of Title or Content, see KnownAt
+	Revision    int64     `json:"revision,omitempty"`  // LSN of the last change that was not an access
+	Tags        []string  `json:"tags,omitempty"`
+	Title       string    `json:"title,omitempty"`
+	Description string    `json:"description,omitempty"` // one line on what it is about, for relevance and indexes
+	Pinned      bool      `json:"pinned,omitempty"`      // never expires, is never compressed
+	Confidence  float64   `json:"confidence,omitempty"`  // 0 to 1; stores give 1 to a memory that names none
+	Status      Status    `json:"status,omitempty"`
 
-	// Extra holds fields of memory.json that this version does not know, kept as they were.
-	Extra map[string]json.RawMessage `json:"extra,omitempty"`
+	*More // nil for most memories; read it and set it by the methods of Memory that are named after its fields
 }
 
 // Context says what a procedural memory was learnt from.
@@ -134,9 +127,7 @@ func (m *Memory) KnownAt() time.Time {
 func (m *Memory) Clone() *Memory {
 	c := *m
 	c.Tags = slices.Clone(m.Tags)
-	c.Supersedes = slices.Clone(m.Supersedes)
-	c.Relations = slices.Clone(m.Relations)
-	c.Evidence = slices.Clone(m.Evidence)
+	c.More = m.More.clone()
 	if m.Context != nil {
 		ctx := *m.Context
 		c.Context = &ctx
@@ -149,7 +140,7 @@ func (m *Memory) IsActive() bool { return m.Status == Active || m.Status == "" }
 
 // Expired reports whether m had expired at now. A pinned memory never expires.
 func (m *Memory) Expired(now time.Time) bool {
-	return !m.Pinned && !m.ExpiresAt.IsZero() && !now.Before(m.ExpiresAt)
+	return !m.Pinned && !m.ExpiresAt().IsZero() && !now.Before(m.ExpiresAt())
 }
 
 // Normalize reduces content to what decides whether two memories are the same: letter case, runs of white

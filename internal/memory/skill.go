@@ -80,7 +80,7 @@ func SkillOf(m *Memory) *Skill {
 	var data struct {
 		Skill *Skill `json:"skill"`
 	}
-	if m.Category != Procedural || len(m.StructuredData) == 0 || json.Unmarshal(m.StructuredData, &data) != nil ||
+	if m.Category != Procedural || len(m.StructuredData()) == 0 || json.Unmarshal(m.StructuredData(), &data) != nil ||
 		data.Skill == nil ||
 		len(data.Skill.Steps) == 0 {
 		return nil

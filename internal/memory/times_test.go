@@ -28,7 +28,7 @@ func TestYears(t *testing.T) {
 			t.Errorf("entry at %s: %v", text, check.Err())
 		}
 		for _, field := range []string{"created_at", "last_accessed", "updated_at", "expires_at"} {
-			m := &memory.Memory{ID: "a", Category: "facts", Content: "x", Source: "import"}
+			m := &memory.Memory{ID: "a", Category: "facts", Content: "x", Source: "import", More: new(memory.More)}
 			for _, f := range memory.Fields {
 				if f.Name == field {
 					*f.Pointer(m).(*time.Time) = at(text)

@@ -148,17 +148,17 @@ func (c *Check) Memory(prefix string, m *Memory) {
 		c.Text(fmt.Sprintf("%stags[%d]", prefix, i), t, MaxTag, true)
 	}
 	c.links(prefix, m)
-	if len(m.StructuredData) > 0 {
+	if len(m.StructuredData()) > 0 {
 		var object map[string]json.RawMessage
-		if len(m.StructuredData) > MaxStructured {
+		if len(m.StructuredData()) > MaxStructured {
 			c.Add(
 				prefix+"structured_data",
 				"TOO_LONG",
 				"has %d bytes; the limit is %d",
-				len(m.StructuredData),
+				len(m.StructuredData()),
 				MaxStructured,
 			)
-		} else if json.Unmarshal(m.StructuredData, &object) != nil {
+		} else if json.Unmarshal(m.StructuredData(), &object) != nil {
 			c.Add(prefix+"structured_data", "INVALID_JSON", "must be a JSON object")
 		}
 	}
@@ -192,12 +192,12 @@ func (c *Check) links(prefix string, m *Memory) {
 	for _, n := range []struct {
 		field string
 		count int
-	}{{"relations", len(m.Relations)}, {"evidence", len(m.Evidence)}, {"supersedes", len(m.Supersedes)}} {
+	}{{"relations", len(m.Relations())}, {"evidence", len(m.Evidence())}, {"supersedes", len(m.Supersedes())}} {
 		if n.count > MaxLinks {
 			c.Add(prefix+n.field, "TOO_MANY", "has %d items; the limit is %d", n.count, MaxLinks)
 		}
 	}
-	for i, r := range m.Relations {
+	for i, r := range m.Relations() {
 		at := fmt.Sprintf("%srelations[%d].", prefix, i)
 		c.Slug(at+"type", r.Type)
 		c.ID(at+"target", r.Target)

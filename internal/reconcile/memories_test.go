@@ -23,7 +23,7 @@ func (w *world) three() {
 	w.add("c", "Commits are small")
 	w.change("b", func(m *memory.Memory) {
 		m.Tags, m.Title, m.Pinned = []string{"travel"}, "Airline", true
-		m.Extra = map[string]json.RawMessage{"colour": json.RawMessage(`"blue"`)}
+		m.SetExtra(map[string]json.RawMessage{"colour": json.RawMessage(`"blue"`)})
 	})
 	w.update(func(tx *store.Tx) error { tx.SetSummary("Writes Go"); return nil })
 	w.publish()

@@ -209,14 +209,14 @@ func (a *merger) inactive(c change[memory.Memory], ours *memory.Memory) error {
 
 // detach removes a memory from the list of what its successor superseded.
 func (a *merger) detach(m *memory.Memory) error {
-	successor := a.tx.Memory(m.SupersededBy)
-	if successor == nil || !slices.Contains(successor.Supersedes, m.ID) {
+	successor := a.tx.Memory(m.SupersededBy())
+	if successor == nil || !slices.Contains(successor.Supersedes(), m.ID) {
 		return nil
 	}
 	c := successor.Clone()
-	c.Supersedes = slices.DeleteFunc(c.Supersedes, func(id string) bool { return id == m.ID })
-	if len(c.Supersedes) == 0 {
-		c.Supersedes = nil
+	c.SetSupersedes(slices.DeleteFunc(c.Supersedes(), func(id string) bool { return id == m.ID }))
+	if len(c.Supersedes()) == 0 {
+		c.SetSupersedes(nil)
 	}
 	return a.tx.Put(c)
 }
@@ -241,7 +241,8 @@ func (a *merger) mergeInto(c change[memory.Memory], ours *memory.Memory, status 
 		out.AccessCount, out.LastAccessed = theirs.AccessCount, theirs.LastAccessed
 	}
 	if status != "" {
-		out.Status, out.SupersededBy = status, ""
+		out.Status = status
+		out.SetSupersededBy("")
 	}
 	if len(fieldmerge.Differing(fieldmerge.Memory(out, ours), out, ours)) == 0 && out.AccessCount == ours.AccessCount &&
 		out.LastAccessed.Equal(ours.LastAccessed) {

@@ -293,8 +293,8 @@ func (w *world) brief() []string {
 			if !m.IsActive() {
 				line.WriteString(" (" + string(m.Status) + ")")
 			}
-			for _, name := range sortedKeys(m.Extra) {
-				line.WriteString(" " + name + "=" + string(m.Extra[name]))
+			for _, name := range sortedKeys(m.Extra()) {
+				line.WriteString(" " + name + "=" + string(m.Extra()[name]))
 			}
 			out = append(out, line.String())
 		}

@@ -187,7 +187,7 @@ func KnowledgeOf(m *memory.Memory) Knowledge {
 	var data struct {
 		Failure Knowledge `json:"failure"`
 	}
-	if len(m.StructuredData) == 0 || json.Unmarshal(m.StructuredData, &data) != nil {
+	if len(m.StructuredData()) == 0 || json.Unmarshal(m.StructuredData(), &data) != nil {
 		return Knowledge{} // edited by hand
 	}
 	return data.Failure

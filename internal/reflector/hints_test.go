@@ -130,7 +130,7 @@ func TestKnowledgeIsNoSecret(t *testing.T) {
 		bad := call("terminal", fmt.Sprintf(`{"command":"deploy service-%d --to %d"}`, i, i*7919), "",
 			"permission denied")
 		p := reflector.Reflect(reflector.Input{Session: "s1", Messages: calls("go on", bad, bad)})
-		if raw := string(p.Items[0].Memory.StructuredData); len(p.Items) != 1 {
+		if raw := string(p.Items[0].Memory.StructuredData()); len(p.Items) != 1 {
 			t.Fatalf("%+v", p.Items)
 		} else if clean, _ := redact.Text(raw); clean != raw {
 			t.Errorf("%s becomes %s", raw, clean)
@@ -147,8 +147,8 @@ func TestSkillWithoutItsSecrets(t *testing.T) {
 	b.say("s1", thanked("Publish the package", "Great, remember these steps", login, api, shell("make publish"))...)
 	b.reflect("s1")
 	for _, m := range b.store.Space("p").Memories() {
-		if strings.Contains(m.Content+string(m.StructuredData), key) {
-			t.Errorf("kept %s", m.StructuredData)
+		if strings.Contains(m.Content+string(m.StructuredData()), key) {
+			t.Errorf("kept %s", m.StructuredData())
 		}
 		if memory.SkillOf(m) != nil {
 			return

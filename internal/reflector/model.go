@@ -224,7 +224,8 @@ func (r *Reflector) planFromReply(ctx context.Context, in Input, s *consultation
 		if item.Memory.Category == memory.Procedural && target.Category != memory.Procedural {
 			return item // a rule does not replace a fact
 		}
-		d.Memory.Category, d.Memory.StructuredData = target.Category, nil
+		d.Memory.Category = target.Category
+		d.Memory.SetStructuredData(nil)
 		return d
 	}
 	x.addFailures()

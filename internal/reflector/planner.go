@@ -166,7 +166,7 @@ func (r *planner) addFinding(m *memory.Message, s said, about deed) {
 	content = s.sentence.unmask(content)
 	item := guard.Item{Reason: f.rule, SourceSentence: s.sentence.unmask(s.sentence.text), Memory: memory.Memory{
 		Category: f.category, Content: content, Salience: f.salience, Source: f.source, Confidence: 1,
-		Evidence: []memory.Evidence{{Log: formatDate(day), Session: r.in.Session}},
+		More: &memory.More{Evidence: []memory.Evidence{{Log: formatDate(day), Session: r.in.Session}}},
 	}}
 	if f.source == memory.SourceUserCorrection {
 		item.Memory.Context = &memory.Context{LearnedFrom: learnedFrom(r.in.Session)}

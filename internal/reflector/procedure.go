@@ -110,7 +110,7 @@ func (r *planner) generalizeFailure(f *failure, all []*failure) bool {
 		if k := KnowledgeOf(&item.Memory); !k.General {
 			k.General = true
 			item.Memory.Content, item.Reason = r.widenedText(item.Memory.Content, k.Shape), reasonFailsInGeneral
-			item.Memory.StructuredData = k.mergeInto(item.Memory.StructuredData)
+			item.Memory.SetStructuredData(k.mergeInto(item.Memory.StructuredData()))
 		}
 		r.kinds[known.Context.Signature] = kind
 		return true
@@ -128,7 +128,7 @@ func (r *planner) generalizeFailure(f *failure, all []*failure) bool {
 	k := KnowledgeOf(&item.Memory)
 	k.General = true
 	item.Memory.Content, item.Reason = r.widenedText(item.Memory.Content, k.Shape), reasonFailsInGeneral
-	item.Memory.StructuredData = k.mergeInto(item.Memory.StructuredData)
+	item.Memory.SetStructuredData(k.mergeInto(item.Memory.StructuredData()))
 	r.kinds[f.signature], r.counted[f.signature] = kind, true
 	r.plan.Items = append(r.plan.Items, item)
 	return true
@@ -144,7 +144,7 @@ func (r *planner) extend(item *guard.Item, k Knowledge, f *failure, counted bool
 		x.Occurrences += f.count
 		item.Memory.Context = &x
 	}
-	item.Memory.StructuredData = k.mergeInto(item.Memory.StructuredData)
+	item.Memory.SetStructuredData(k.mergeInto(item.Memory.StructuredData()))
 }
 
 // widenedText extends a rule's text to all actions of a shape.
@@ -165,8 +165,8 @@ func (r *planner) ruleOf(f *failure, seen int64) guard.Item {
 		Context: &memory.Context{Tool: truncate(tc.Name, memory.MaxTitle), ErrorType: f.class,
 			LearnedFrom: learnedFrom(r.in.Session),
 			Signature:   f.signature, Occurrences: seen},
-		Evidence:       []memory.Evidence{{Log: formatDate(r.day(f.message)), Session: r.in.Session}},
-		StructuredData: knowledgeOfFailure(f).mergeInto(nil),
+		More: &memory.More{Evidence: []memory.Evidence{{Log: formatDate(r.day(f.message)), Session: r.in.Session}},
+			StructuredData: knowledgeOfFailure(f).mergeInto(nil)},
 	}}
 	if seen < 2 {
 		item.Reason, item.Memory.Salience, item.Memory.Confidence = reasonFailed, firstSalience, 0.8
@@ -192,8 +192,8 @@ func (r *planner) recordRepeat(f *failure, known *memory.Memory) {
 	item := guard.Item{
 		Action: guard.Update, Target: known.ID, TargetRevision: known.Revision, Reason: "TOOL_FAILED_AGAIN",
 		Memory: memory.Memory{Content: repeatedText(known.Content, known.Context), Salience: max(known.Salience, 0.8),
-			Context:  &x,
-			Evidence: []memory.Evidence{{Log: formatDate(r.day(f.message)), Session: r.in.Session}}},
+			Context: &x,
+			More:    &memory.More{Evidence: []memory.Evidence{{Log: formatDate(r.day(f.message)), Session: r.in.Session}}}},
 	}
 	if k.Failed > 0 { // a rule that lost salience because it did not help must not regain it through more failures
 		item.Memory.Salience = known.Salience
@@ -206,7 +206,7 @@ func (r *planner) recordRepeat(f *failure, known *memory.Memory) {
 		}
 		item.Memory.Content = strings.TrimRight(item.Memory.Content, " .。") + text + worked
 	}
-	item.Memory.StructuredData = k.mergeInto(known.StructuredData)
+	item.Memory.SetStructuredData(k.mergeInto(known.StructuredData()))
 	r.plan.Items = append(r.plan.Items, item)
 }
 
@@ -290,13 +290,13 @@ func (r *planner) setSalience(rule *memory.Memory, k Knowledge, salience float64
 		}
 		now := KnowledgeOf(&item.Memory)
 		now.Failed, now.Helped = k.Failed, k.Helped
-		item.Memory.Salience, item.Memory.StructuredData, item.Reason = salience,
-			now.mergeInto(item.Memory.StructuredData), why
+		item.Memory.Salience, item.Reason = salience, why
+		item.Memory.SetStructuredData(now.mergeInto(item.Memory.StructuredData()))
 		return
 	}
 	r.plan.Items = append(r.plan.Items, guard.Item{
 		Action: guard.Update, Target: rule.ID, TargetRevision: rule.Revision, Reason: why,
 		Memory: memory.Memory{Content: rule.Content, Salience: salience,
-			StructuredData: k.mergeInto(rule.StructuredData)},
+			More: &memory.More{StructuredData: k.mergeInto(rule.StructuredData())}},
 	})
 }

@@ -158,10 +158,10 @@ func TestWhatWorked(t *testing.T) {
 // TestKnowledgeBesideWhy: what other members of the structured data say stays.
 func TestKnowledgeBesideWhy(t *testing.T) {
 	known := ruleAbout("x", 2, fetch("one"))
-	known.StructuredData = json.RawMessage(`{"why":"it was slow","failure":{"shape":"https://a.example/*"}}`)
+	known.SetStructuredData(json.RawMessage(`{"why":"it was slow","failure":{"shape":"https://a.example/*"}}`))
 	p := reflector.Reflect(reflector.Input{Session: "s1", Messages: calls("go", fetch("one")),
 		Rules: map[string]*memory.Memory{known.Context.Signature: known}})
-	if got := string(p.Items[0].Memory.StructuredData); !strings.Contains(got, `"why":"it was slow"`) ||
+	if got := string(p.Items[0].Memory.StructuredData()); !strings.Contains(got, `"why":"it was slow"`) ||
 		len(reflector.KnowledgeOf(&p.Items[0].Memory).Seen) != 1 {
 		t.Errorf("%s", got)
 	}

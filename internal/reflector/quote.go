@@ -45,7 +45,7 @@ type toldByTools struct {
 // refusal returns why a memory that a model proposes must not be kept, "" if it may be. The author of a page or of
 // a command's output could otherwise have the model make a rule of it. Its title and reason are stored, too.
 func (r *planner) refusal(m *memory.Memory) string {
-	if slices.ContainsFunc([]string{m.Content, m.Title, string(m.StructuredData)}, r.repeatsTool) {
+	if slices.ContainsFunc([]string{m.Content, m.Title, string(m.StructuredData())}, r.repeatsTool) {
 		return guard.ReasonFromTool
 	}
 	return ""

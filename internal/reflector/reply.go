@@ -144,7 +144,7 @@ func (r *planner) addProposal(p proposal, shown []*memory.Memory, decide func(gu
 		item.Target, item.TargetRevision = "", 0
 		item = decide(item)
 	case guard.Update:
-		item.Memory.StructuredData = nil // the reason of the first version stays
+		item.Memory.SetStructuredData(nil) // the reason of the first version stays
 		if strings.TrimSpace(p.Content) == "" {
 			item.Memory.Content = " " // rejected as EMPTIED; "" would keep the old text
 		}
@@ -202,14 +202,14 @@ func (r *planner) candidate(category, title, content string, salience float64, w
 	m := memory.Memory{
 		Category: category, Title: truncate(strings.TrimSpace(title), memory.MaxTitle), Content: content,
 		Salience: salience, Source: memory.SourceReflection, Confidence: 1,
-		Evidence: []memory.Evidence{{Log: formatDate(last), Session: r.in.Session}},
+		More: &memory.More{Evidence: []memory.Evidence{{Log: formatDate(last), Session: r.in.Session}}},
 	}
 	// longer texts are rejected later
 	if category != memory.Procedural && utf8.RuneCountInString(content) <= memory.MaxContent {
 		m.Content = r.withAbsoluteDates(content, category != memory.Tasks)
 	}
 	if why, _ = redact.Text(strings.TrimSpace(why)); why != "" {
-		m.StructuredData = encodeWhy(truncate(why, 500))
+		m.SetStructuredData(encodeWhy(truncate(why, 500)))
 	}
 	return m
 }
@@ -238,7 +238,7 @@ func (r *planner) addLesson(l lesson, f *failure, decide func(guard.Item) guard.
 		LearnedFrom: learnedFrom(r.in.Session),
 		Signature:   f.signature, Occurrences: r.in.Failures[f.signature] + f.count}
 	known := knowledgeOfFailure(f)
-	item.Memory.StructuredData = known.mergeInto(item.Memory.StructuredData)
+	item.Memory.SetStructuredData(known.mergeInto(item.Memory.StructuredData()))
 	for i, other := range r.plan.Items {
 		if x := other.Memory.Context; x == nil || x.Signature != f.signature {
 			continue
@@ -249,7 +249,7 @@ func (r *planner) addLesson(l lesson, f *failure, decide func(guard.Item) guard.
 			r.plan.Items = append(r.plan.Items, item)
 		case passesGuards(item):
 			item.Memory.Salience = max(item.Memory.Salience, other.Memory.Salience)
-			item.Memory.StructuredData = KnowledgeOf(&other.Memory).mergeInto(item.Memory.StructuredData)
+			item.Memory.SetStructuredData(KnowledgeOf(&other.Memory).mergeInto(item.Memory.StructuredData()))
 			r.plan.Items[i] = item
 		default:
 			r.plan.Items = append(r.plan.Items, item) // reported as rejected; the rule of the rules stays

@@ -97,7 +97,7 @@ func (r *planner) recordPassed(rule *memory.Memory, passed int, failed bool) {
 	}
 	k := KnowledgeOf(&item.Memory)
 	k.Passed = passed
-	item.Memory.StructuredData = k.mergeInto(item.Memory.StructuredData)
+	item.Memory.SetStructuredData(k.mergeInto(item.Memory.StructuredData()))
 	if !failed && item.Reason != reasonHintOutdated {
 		item.Memory.Salience, item.Reason = max(item.Memory.Salience-hintFailed, minHintSalience), reasonWorks
 	}

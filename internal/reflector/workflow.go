@@ -224,8 +224,8 @@ func (r *planner) skillOf(w workflow, times int64) (guard.Item, bool) {
 		Category: memory.Procedural, Title: truncate(name, memory.MaxTitle), Content: text.Text(r.chinese),
 		Salience:   0.7,
 		Confidence: 1, Source: memory.SourceReflection,
-		Context:  &memory.Context{LearnedFrom: learnedFrom(r.in.Session), Signature: w.signature, Occurrences: times},
-		Evidence: []memory.Evidence{{Log: formatDate(r.day(w.at)), Session: r.in.Session}}, StructuredData: data,
+		Context: &memory.Context{LearnedFrom: learnedFrom(r.in.Session), Signature: w.signature, Occurrences: times},
+		More:    &memory.More{Evidence: []memory.Evidence{{Log: formatDate(r.day(w.at)), Session: r.in.Session}}, StructuredData: data},
 	}}
 	if w.asked {
 		item.Reason, item.Memory.Salience = reasonSkillAskedFor, 0.85
@@ -241,7 +241,7 @@ func (r *planner) recordSuccess(w workflow, known *memory.Memory) {
 		Action: guard.Update, Target: known.ID, TargetRevision: known.Revision, Reason: reasonSkillWorkedAgain,
 		Memory: memory.Memory{Content: known.Content,
 			Salience: max(known.Salience, min(known.Salience+hintHelped, maxHintSalience)), Context: &x,
-			Evidence: []memory.Evidence{{Log: formatDate(r.day(w.at)), Session: r.in.Session}}},
+			More: &memory.More{Evidence: []memory.Evidence{{Log: formatDate(r.day(w.at)), Session: r.in.Session}}}},
 	})
 }
 

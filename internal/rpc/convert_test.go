@@ -94,8 +94,8 @@ func TestMemoryRoundTrip(t *testing.T) {
 func TestMemoryToProtoKeepsTheRest(t *testing.T) {
 	at := time.Date(2026, 2, 21, 10, 30, 0, 0, time.UTC)
 	got := rpc.MemoryToProto(&memory.Memory{
-		ID: "a", UpdatedAt: at, Revision: 7, Status: memory.Superseded, Supersedes: []string{"o"}, SupersededBy: "n",
-		StructuredData: json.RawMessage(`[1]`), // not an object: left out
+		ID: "a", UpdatedAt: at, Revision: 7, Status: memory.Superseded, More: &memory.More{Supersedes: []string{"o"}, SupersededBy: "n",
+			StructuredData: json.RawMessage(`[1]`)}, // not an object: left out
 	})
 	want := &pb.Memory{
 		Id: "a", UpdatedAt: timestamppb.New(at), Revision: 7, Status: pb.MemoryStatus_MEMORY_STATUS_SUPERSEDED,

@@ -30,9 +30,9 @@ func memoryToProto(m *memory.Memory) *pb.Memory {
 		LastAccessed: timeToProto(m.LastAccessed), AccessCount: m.AccessCount, Source: m.Source,
 		UpdatedAt: timeToProto(m.UpdatedAt), ContentAt: timeToProto(m.KnownAt()),
 		Revision: m.Revision, Tags: m.Tags, Title: m.Title, Description: m.Description, Pinned: m.Pinned,
-		Confidence: m.Confidence, ExpiresAt: timeToProto(m.ExpiresAt),
-		Status: statusToProto(m.Status), Supersedes: m.Supersedes, SupersededBy: m.SupersededBy,
-		StructuredData: structToProto(m.StructuredData),
+		Confidence: m.Confidence, ExpiresAt: timeToProto(m.ExpiresAt()),
+		Status: statusToProto(m.Status), Supersedes: m.Supersedes(), SupersededBy: m.SupersededBy(),
+		StructuredData: structToProto(m.StructuredData()),
 	}
 	if c := m.Context; c != nil {
 		out.Context = &pb.MemoryContext{
@@ -40,10 +40,10 @@ func memoryToProto(m *memory.Memory) *pb.Memory {
 			Occurrences: c.Occurrences,
 		}
 	}
-	for _, r := range m.Relations {
+	for _, r := range m.Relations() {
 		out.Relations = append(out.Relations, &pb.Relation{Type: r.Type, TargetId: r.Target, Strength: &r.Strength})
 	}
-	for _, e := range m.Evidence {
+	for _, e := range m.Evidence() {
 		out.Evidence = append(out.Evidence, &pb.Evidence{LogDate: e.Log, EntryId: e.Entry, SessionId: e.Session})
 	}
 	return out
@@ -65,13 +65,13 @@ func draftFromProto(check *memory.Check, prefix string, in *pb.NewMemory) memory
 		ID: in.GetId(), Category: in.GetCategory(), Content: in.GetContent(), Title: in.GetTitle(), Tags: in.GetTags(),
 		Description: in.GetDescription(), Source: in.GetSource(),
 		Context: contextFromProto(in.GetContext()), AccessCount: in.GetAccessCount(), Pinned: in.GetPinned(),
-		CreatedAt:      timeFromProto(check, prefix+"created_at", in.GetCreatedAt()),
-		ContentAt:      timeFromProto(check, prefix+"content_at", in.GetContentAt()),
-		LastAccessed:   timeFromProto(check, prefix+"last_accessed", in.GetLastAccessed()),
-		ExpiresAt:      timeFromProto(check, prefix+"expires_at", in.GetExpiresAt()),
-		StructuredData: structFromProto(check, prefix+"structured_data", in.GetStructuredData()),
-		Relations:      relationsFromProto(in.GetRelations()),
-		Evidence:       evidenceFromProto(in.GetEvidence()),
+		CreatedAt:    timeFromProto(check, prefix+"created_at", in.GetCreatedAt()),
+		ContentAt:    timeFromProto(check, prefix+"content_at", in.GetContentAt()),
+		LastAccessed: timeFromProto(check, prefix+"last_accessed", in.GetLastAccessed()),
+		More: &memory.More{ExpiresAt: timeFromProto(check, prefix+"expires_at", in.GetExpiresAt()),
+			StructuredData: structFromProto(check, prefix+"structured_data", in.GetStructuredData()),
+			Relations:      relationsFromProto(in.GetRelations()),
+			Evidence:       evidenceFromProto(in.GetEvidence())},
 	}
 	return memorysvc.Draft{Memory: m, Salience: in.Salience, Confidence: in.Confidence}
 }

@@ -26,7 +26,7 @@ func TestSearchFiltersOverTheWire(t *testing.T) {
 		{ID: "task", Category: memory.Tasks}, {ID: "tagged", Tags: []string{"ops"}},
 		{ID: "imported", Source: memory.SourceImport},
 		{ID: "superseded", Status: memory.Superseded}, {ID: "salient", Salience: 0.9}, {ID: "pinned", Pinned: true},
-		{ID: "old", CreatedAt: now.AddDate(0, 0, -9)}, {ID: "learnt", Evidence: []memory.Evidence{{Session: "s1"}}},
+		{ID: "old", CreatedAt: now.AddDate(0, 0, -9)}, {ID: "learnt", More: &memory.More{Evidence: []memory.Evidence{{Session: "s1"}}}},
 		{ID: "changed", CreatedAt: now.AddDate(0, 0, -3), UpdatedAt: now.AddDate(0, 0, -2)},
 	}
 	said := []string{

@@ -147,7 +147,7 @@ func TestFilters(t *testing.T) {
 			m.Tags = []string{"ops"}
 		}),
 		mem("session", "deploy charlie release", func(m *memory.Memory) {
-			m.Evidence = []memory.Evidence{{Session: "s1"}}
+			m.SetEvidence([]memory.Evidence{{Session: "s1"}})
 		}),
 		mem("learnt", "deploy delta release", func(m *memory.Memory) {
 			m.Context = &memory.Context{LearnedFrom: "session_s2"}
@@ -156,7 +156,7 @@ func TestFilters(t *testing.T) {
 		mem("pinned", "deploy echo release", func(m *memory.Memory) { m.Pinned = true; m.Salience = 0.9 }),
 		mem("retired", "deploy foxtrot release", func(m *memory.Memory) { m.Status = memory.Retired }),
 		mem("statusless", "deploy golf release", func(m *memory.Memory) { m.Status = "" }),
-		mem("expired", "deploy hotel release", func(m *memory.Memory) { m.ExpiresAt = epoch }),
+		mem("expired", "deploy hotel release", func(m *memory.Memory) { m.SetExpiresAt(epoch) }),
 		mem("recent", "deploy india release", func(m *memory.Memory) { m.CreatedAt = epoch.Add(-day) }),
 		mem("future", "deploy juliet release", func(m *memory.Memory) { m.CreatedAt = epoch.Add(day) }),
 	}

@@ -19,8 +19,8 @@ func sessionKeyOf(m *memory.Memory) sessionKey {
 	if m.Context != nil && m.Context.LearnedFrom != "" {
 		return sessionKey{session: m.Context.LearnedFrom}
 	}
-	for i := range m.Evidence {
-		if s := m.Evidence[i].Session; s != "" {
+	for i := range m.Evidence() {
+		if s := m.Evidence()[i].Session; s != "" {
 			return sessionKey{session: "session_" + s}
 		}
 	}

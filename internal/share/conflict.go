@@ -57,7 +57,7 @@ func reviewConflict(tx *store.Tx, c *merge.Conflict, loc *time.Location, open *r
 			Content:        c.Lost.Content,
 			Category:       c.Lost.Category,
 			Title:          c.Lost.Title,
-			StructuredData: c.Lost.StructuredData,
+			StructuredData: c.Lost.StructuredData(),
 		}
 	default:
 		p.Action, text = guard.Delete, "retire: "+now.Content

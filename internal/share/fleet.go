@@ -92,7 +92,7 @@ func (f *fleet) adopt() error {
 func (f *fleet) measure(name string) int64 {
 	bytes := int64(spaceBytes)
 	for _, m := range f.service.cfg.Store.Space(name).Memories() {
-		bytes += memoryBytes + 2*int64(len(m.Content)+len(m.StructuredData))
+		bytes += memoryBytes + 2*int64(len(m.Content)+len(m.StructuredData()))
 	}
 	return bytes
 }

@@ -224,7 +224,7 @@ func logsPurged(t *testing.T, address string) {
 	a.log(today(), "e2", paraphrase)
 	a.update(func(tx *store.Tx) error {
 		m := memtest.Fact("m9", secret)
-		m.Evidence = []memory.Evidence{{Log: today(), Entry: "e2"}}
+		m.SetEvidence([]memory.Evidence{{Log: today(), Entry: "e2"}})
 		return tx.Put(m)
 	})
 	settled(t, a, b)

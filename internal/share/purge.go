@@ -190,7 +190,7 @@ func (e *eraser) Collect(data string, part bool) error {
 		if m == nil || !slices.Contains(e.ids, m.ID) {
 			return
 		}
-		e.evidence = append(e.evidence, m.Evidence...)
+		e.evidence = append(e.evidence, m.Evidence()...)
 		if text, ok := store.PurgedText(m); ok && !slices.Contains(e.texts, text) {
 			e.texts = append(e.texts, text)
 		}

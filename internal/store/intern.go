@@ -23,8 +23,9 @@ type interner struct {
 	lists map[string][]string // by their first word; guarded by mu
 }
 
-// memory replaces the strings of m by shared ones. m must not be shared yet.
+// memory replaces the strings of m by shared ones, and drops an empty More. m must not be shared yet.
 func (in *interner) memory(m *memory.Memory) {
+	m.Trim()
 	m.Category, m.Source, m.Status = in.word(m.Category), in.word(m.Source), memory.Status(in.word(string(m.Status)))
 	if len(m.Tags) > 0 {
 		m.Tags = in.list(m.Tags)

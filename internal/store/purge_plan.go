@@ -82,7 +82,7 @@ func (p *Purge) addVersion(m *memory.Memory) []string {
 	if text, ok := PurgedText(m); ok {
 		p.intent.Texts = append(p.intent.Texts, text)
 	}
-	for _, e := range m.Evidence {
+	for _, e := range m.Evidence() {
 		if ref := (entryRef{e.Log, e.Entry}); e.Log != "" && e.Entry != "" && !slices.Contains(p.intent.Entries, ref) {
 			p.intent.Entries = append(p.intent.Entries, ref)
 		}

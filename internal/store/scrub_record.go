@@ -191,8 +191,10 @@ func (sc *scrubber) memory(space string, m *memory.Memory) (*memory.Memory, bool
 			LastAccessed: m.LastAccessed,
 			AccessCount:  m.AccessCount, Source: m.Source, UpdatedAt: m.UpdatedAt, Revision: m.Revision,
 			Pinned: m.Pinned, Confidence: m.Confidence,
-			ExpiresAt: m.ExpiresAt, Status: m.Status, Supersedes: m.Supersedes, SupersededBy: m.SupersededBy,
+			Status: m.Status,
+			More:   &memory.More{ExpiresAt: m.ExpiresAt(), Supersedes: m.Supersedes(), SupersededBy: m.SupersededBy()},
 		}
+		outline.Trim()
 		return outline, !equalJSON(m, outline)
 	}
 	if sc.texts.Len() == 0 {
@@ -203,19 +205,21 @@ func (sc *scrubber) memory(space string, m *memory.Memory) (*memory.Memory, bool
 	for text := range c.Texts() {
 		sc.text(text, &changed)
 	}
-	for i := range c.Relations {
-		sc.text(&c.Relations[i].Type, &changed)
+	for i := range c.Relations() {
+		sc.text(&c.Relations()[i].Type, &changed)
 	}
 	if c.Context != nil {
 		sc.extra(&c.Context.Extra, &changed)
 	}
-	if clean, did := sc.texts.JSON(c.StructuredData); did {
-		c.StructuredData, changed = clean, true
+	if clean, did := sc.texts.JSON(c.StructuredData()); did {
+		c.SetStructuredData(clean)
+		changed = true
 	}
-	sc.extra(&c.Extra, &changed)
+	sc.extra(&c.Own().Extra, &changed)
 	if !changed {
 		return m, false
 	}
+	c.Trim()
 	if c.IsActive() && textscrub.OnlyPlaceholders(c.Content) {
 		c.Status = memory.Retired // there is nothing left to find
 	}

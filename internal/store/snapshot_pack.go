@@ -29,7 +29,7 @@ func (sp *spaceState) isSmall() bool {
 			return false
 		}
 		if m != nil {
-			bytes += len(m.Content) + len(m.StructuredData)
+			bytes += len(m.Content) + len(m.StructuredData())
 		}
 	}
 	return bytes <= smallSpace

@@ -381,7 +381,7 @@ func (sp *spaceState) expiring() bool {
 	return slices.ContainsFunc(sp.slots, hasExpiry)
 }
 
-func hasExpiry(m *memory.Memory) bool { return m != nil && !m.ExpiresAt.IsZero() }
+func hasExpiry(m *memory.Memory) bool { return m != nil && !m.ExpiresAt().IsZero() }
 
 // dayHeaders returns the headers of the daily logs by date.
 func (sp *spaceState) dayHeaders() []*memory.Day {

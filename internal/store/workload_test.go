@@ -198,7 +198,7 @@ func (r *run) long() error {
 	return r.update(store.Meta{Key: "long"}, func(tx *store.Tx) error {
 		for i := range 24 {
 			m := memtest.Fact(fmt.Sprint("long", i), fmt.Sprint("long ", i))
-			m.StructuredData = []byte(`{"text":"` + strings.Repeat("x", 1200) + `"}`)
+			m.SetStructuredData([]byte(`{"text":"` + strings.Repeat("x", 1200) + `"}`))
 			if err := tx.Put(m); err != nil {
 				return err
 			}

@@ -90,10 +90,12 @@ func (d *draft) base(format string) *memory.Memory {
 		Salience: cmp.Or(d.salience, memory.DefaultSalience), Confidence: 1,
 		CreatedAt: d.created.UTC(), UpdatedAt: d.updated.UTC(), Source: sourceOf(format),
 		Status: cmp.Or(d.status, memory.Active),
-		Title:  firstChars(cleanText(d.title), memory.MaxTitle), Tags: tagsOf(d.tags), Evidence: slices.Clone(d.evidence),
+		Title:  firstChars(cleanText(d.title), memory.MaxTitle), Tags: tagsOf(d.tags),
 		Description: firstChars(cleanText(d.description), memory.MaxDescription),
-		ExpiresAt:   d.expires.UTC(), Pinned: d.pinned,
+		Pinned:      d.pinned,
 	}
+	m.SetEvidence(slices.Clone(d.evidence))
+	m.SetExpiresAt(d.expires.UTC())
 	if d.created.IsZero() {
 		m.CreatedAt = d.updated.UTC()
 	}
@@ -102,8 +104,8 @@ func (d *draft) base(format string) *memory.Memory {
 	}
 	if session := idOf(d.session); session != "" {
 		m.Context = &memory.Context{LearnedFrom: "session_" + session}
-		if len(m.Evidence) == 0 {
-			m.Evidence = []memory.Evidence{{Session: session}}
+		if len(m.Evidence()) == 0 {
+			m.SetEvidence([]memory.Evidence{{Session: session}})
 		}
 	}
 	if d.tool != "" {
@@ -152,7 +154,7 @@ func (d *draft) origins(m *memory.Memory, format string, part, parts int) bool {
 		}
 		raw, err := json.Marshal(data)
 		if err == nil && len(raw) <= memory.MaxStructured {
-			m.StructuredData = raw
+			m.SetStructuredData(raw)
 			return name == ""
 		}
 	}

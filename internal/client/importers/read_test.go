@@ -297,8 +297,8 @@ func TestLimits(t *testing.T) {
 			if check.Memory("", m); check.Err() != nil {
 				t.Error(check.Err())
 			}
-			if len(m.Tags) != memory.MaxTags || !strings.Contains(string(m.StructuredData), "tag 39") {
-				t.Errorf("%d tags; structured data %.300s", len(m.Tags), m.StructuredData)
+			if len(m.Tags) != memory.MaxTags || !strings.Contains(string(m.StructuredData()), "tag 39") {
+				t.Errorf("%d tags; structured data %.300s", len(m.Tags), m.StructuredData())
 			}
 		}
 	}

@@ -188,7 +188,7 @@ func (r *pass) keepBoth(name string, m *memory.Memory, s renderedMemory) {
 	if !slices.Contains(add.Tags, conflictTag) && len(add.Tags) < memory.MaxTags {
 		add.Tags = append(add.Tags, conflictTag)
 	}
-	add.Relations = []memory.Relation{{Type: "contradicts", Target: m.ID, Strength: 0.5}}
+	add.SetRelations([]memory.Relation{{Type: "contradicts", Target: m.ID, Strength: 0.5}})
 	r.changes = append(r.changes, Change{Kind: Add, File: name, Memory: add, Both: true})
 	r.addNote(name, "memory "+m.ID+" was changed on both sides; both are kept, the words of this file as a memory of "+
 		"their own")

@@ -41,13 +41,13 @@ func itemRendering(m *memory.Memory) renderedMemory {
 
 // descriptionOf returns the description of m, or that in its structured data, where it was before memories had one.
 func descriptionOf(m *memory.Memory) string {
-	if m.Description != "" || len(m.StructuredData) == 0 {
+	if m.Description != "" || len(m.StructuredData()) == 0 {
 		return m.Description
 	}
 	var data struct {
 		Description string `json:"description"`
 	}
-	if json.Unmarshal(m.StructuredData, &data) != nil {
+	if json.Unmarshal(m.StructuredData(), &data) != nil {
 		return ""
 	}
 	return data.Description

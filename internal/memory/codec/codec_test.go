@@ -19,9 +19,10 @@ func full() *memory.Memory {
 	return &memory.Memory{
 		ID: "a1", Category: "facts", Content: "喜欢 \"x\" <b> \u2028\x01", Salience: 1e-9, CreatedAt: at, LastAccessed: at, AccessCount: 3,
 		Source: "import", Context: &memory.Context{Tool: "<t>", Occurrences: 2}, UpdatedAt: at, Revision: 7, Tags: []string{"a", "标签"}, Title: "T",
-		Pinned: true, Confidence: .25, ExpiresAt: at, Status: memory.Superseded, Supersedes: []string{"o"}, SupersededBy: "n",
-		Relations: []memory.Relation{{Type: "supports", Target: "b", Strength: .5}}, Evidence: []memory.Evidence{{Log: "2026-02-21"}},
-		StructuredData: json.RawMessage("{ \"a\": [1] }"), Extra: map[string]json.RawMessage{"z": json.RawMessage("[1, 2]")},
+		Pinned: true, Confidence: .25, Status: memory.Superseded,
+		More: &memory.More{ExpiresAt: at, Supersedes: []string{"o"}, SupersededBy: "n",
+			Relations: []memory.Relation{{Type: "supports", Target: "b", Strength: .5}}, Evidence: []memory.Evidence{{Log: "2026-02-21"}},
+			StructuredData: json.RawMessage("{ \"a\": [1] }"), Extra: map[string]json.RawMessage{"z": json.RawMessage("[1, 2]")}},
 	}
 }
 
@@ -55,8 +56,8 @@ func TestJournalForm(t *testing.T) {
 func TestAppendMemoryRefuses(t *testing.T) {
 	for name, m := range map[string]*memory.Memory{
 		"NaN":                             {Salience: math.NaN()},
-		"structured data that is no JSON": {StructuredData: json.RawMessage(`{"a":`)},
-		"an extra field that is no JSON":  {Extra: map[string]json.RawMessage{"a": json.RawMessage(`{`)}},
+		"structured data that is no JSON": {More: &memory.More{StructuredData: json.RawMessage(`{"a":`)}},
+		"an extra field that is no JSON":  {More: &memory.More{Extra: map[string]json.RawMessage{"a": json.RawMessage(`{`)}}},
 	} {
 		if got, err := codec.AppendMemory(nil, m); err == nil {
 			t.Errorf("%s: encoded as %s", name, got)
@@ -67,10 +68,10 @@ func TestAppendMemoryRefuses(t *testing.T) {
 // What is published reads back the same, up to the zone of times and the white space of structured data.
 func TestPublishedFormRoundTrip(t *testing.T) {
 	want := full()
-	for _, at := range []*time.Time{&want.CreatedAt, &want.LastAccessed, &want.UpdatedAt, &want.ExpiresAt} {
+	for _, at := range []*time.Time{&want.CreatedAt, &want.LastAccessed, &want.UpdatedAt, &want.Own().ExpiresAt} {
 		*at = at.UTC()
 	}
-	want.StructuredData = json.RawMessage(`{"a":[1]}`)
+	want.SetStructuredData(json.RawMessage(`{"a":[1]}`))
 	var b strings.Builder
 	e := strictjson.NewEncoder(&b)
 	codec.EncodeMemory(e, full())

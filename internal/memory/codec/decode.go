@@ -21,9 +21,10 @@ func DecodeMemory(d *strictjson.Decoder, loc *time.Location, source string) (*me
 		Status:     memory.Active,
 	}
 	r := newReader(d, loc)
-	if err := decodeWithContent(r, memoryFields, m, &m.Extra); err != nil {
+	if err := decodeWithContent(r, memoryFields, m, &m.Own().Extra); err != nil {
 		return nil, err
 	}
+	m.Trim()
 	switch {
 	case m.AccessCount == 0 && m.LastAccessed.Equal(m.CreatedAt):
 		m.LastAccessed = time.Time{} // how EncodeMemory writes a memory that was never accessed

@@ -13,7 +13,7 @@ import (
 func EncodeMemory(e *strictjson.Encoder, m *memory.Memory) {
 	e.Begin('{')
 	encodeFields(e, memory.Fields, m)
-	e.Extra(m.Extra, known(memoryFields))
+	e.Extra(m.Extra(), known(memoryFields))
 	e.End('}')
 }
 

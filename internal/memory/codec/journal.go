@@ -42,8 +42,8 @@ func AppendMemory(dst []byte, m *memory.Memory) ([]byte, error) {
 			o.Marshal(f.Name, v)
 		}
 	}
-	if len(m.Extra) > 0 {
-		o.Marshal("extra", m.Extra)
+	if len(m.Extra()) > 0 {
+		o.Marshal("extra", m.Extra())
 	}
 	return o.End()
 }

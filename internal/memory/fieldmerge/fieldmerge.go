@@ -60,11 +60,14 @@ func FillIn[T any](fields []Field[T], from, theirs *T) {
 // SameMemory reports whether two memories agree in every field that an edit can change. It is a cheap test for the
 // common case; false means that the fields must be compared.
 func SameMemory(a, b *memory.Memory) bool {
-	if !a.CreatedAt.Equal(b.CreatedAt) || !a.ExpiresAt.Equal(b.ExpiresAt) {
+	if !a.CreatedAt.Equal(b.CreatedAt) || !a.ExpiresAt().Equal(b.ExpiresAt()) {
 		return false
 	}
 	x := *a
-	x.CreatedAt, x.ExpiresAt = b.CreatedAt, b.ExpiresAt // equal instants, perhaps in two zones
+	x.CreatedAt = b.CreatedAt // equal instants, perhaps in two zones
+	if !b.ExpiresAt().IsZero() {
+		x.SetExpiresAt(b.ExpiresAt())
+	}
 	x.UpdatedAt, x.ContentAt, x.Revision = b.UpdatedAt, b.ContentAt, b.Revision
 	x.AccessCount, x.LastAccessed = b.AccessCount, b.LastAccessed
 	return reflect.DeepEqual(&x, b)
@@ -189,8 +192,8 @@ func Memory(memories ...*memory.Memory) []Field[memory.Memory] {
 		func(f Field[memory.Memory]) bool { return f.Name == "context" },
 	)
 	fields = append(fields, contextFields(memories)...)
-	return append(fields, unknown("", func(m *memory.Memory) map[string]json.RawMessage { return m.Extra },
-		func(m *memory.Memory, extra map[string]json.RawMessage) { m.Extra = extra }, memories...)...)
+	return append(fields, unknown("", func(m *memory.Memory) map[string]json.RawMessage { return m.Extra() },
+		func(m *memory.Memory, extra map[string]json.RawMessage) { m.SetExtra(extra) }, memories...)...)
 }
 
 // contextFields lists the fields inside the contexts of memories.

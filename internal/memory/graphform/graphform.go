@@ -46,13 +46,13 @@ type Part struct {
 
 // Of says what a memory is in the graph; false when it is not a part of one.
 func Of(m *memory.Memory) (Part, bool) {
-	if m == nil || len(m.StructuredData) == 0 {
+	if m == nil || len(m.StructuredData()) == 0 {
 		return Part{}, false
 	}
 	var data struct {
 		Graph *Part `json:"graph"`
 	}
-	if json.Unmarshal(m.StructuredData, &data) != nil || data.Graph == nil {
+	if json.Unmarshal(m.StructuredData(), &data) != nil || data.Graph == nil {
 		return Part{}, false
 	}
 	return *data.Graph, true
@@ -80,7 +80,7 @@ func memoryOf(p Part, id, title, category, content string, salience float64) *me
 	}
 	return &memory.Memory{
 		ID: id, Title: title, Category: category, Content: content, Salience: salience, Confidence: 1, Source: Source,
-		Status: memory.Active, StructuredData: data,
+		Status: memory.Active, More: &memory.More{StructuredData: data},
 	}
 }
 

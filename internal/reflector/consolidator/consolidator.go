@@ -445,9 +445,9 @@ func candidateOf(req Request) guard.Item {
 		m.ID = store.NewID() // needed now, because the log entry records it
 		m.CreatedAt = req.from.at
 		e.Log, e.Entry = req.from.date, req.from.entry.ID
-		m.Evidence = []memory.Evidence{e}
+		m.SetEvidence([]memory.Evidence{e})
 	} else if req.Session != "" {
-		m.Evidence = []memory.Evidence{e}
+		m.SetEvidence([]memory.Evidence{e})
 	}
 	return guard.Item{Action: guard.Add, Reason: "NEW", Memory: m, Keep: req.Keep}
 }

@@ -169,7 +169,7 @@ func TestKeyAndDryRun(t *testing.T) {
 	}
 	m, err := st.Space("").Get(first.ID)
 	if err != nil || m.Source != memory.SourceUser || m.Salience != 0 ||
-		!cmp.Equal(m.Evidence, []memory.Evidence{{Session: "s1"}}) {
+		!cmp.Equal(m.Evidence(), []memory.Evidence{{Session: "s1"}}) {
 		t.Errorf("%+v %v", m, err)
 	}
 }

@@ -47,16 +47,16 @@ func TestDeleteKeepsTheText(t *testing.T) {
 		t.Fatalf("%+v", d)
 	}
 	old, now := get(t, st, "m1"), get(t, st, d.ID)
-	if now.Content != newFlat || !now.IsActive() || !slices.Equal(now.Supersedes, []string{"m1"}) {
+	if now.Content != newFlat || !now.IsActive() || !slices.Equal(now.Supersedes(), []string{"m1"}) {
 		t.Errorf("new memory: %+v", now)
 	}
-	if old.Status != memory.Superseded || old.SupersededBy != d.ID || old.Revision != now.Revision {
+	if old.Status != memory.Superseded || old.SupersededBy() != d.ID || old.Revision != now.Revision {
 		t.Errorf("old memory: %+v", old)
 	}
 	if _, err := st.Undo(t.Context(), store.Meta{Actor: journal.ActorClient}, d.Op); err != nil {
 		t.Fatal(err)
 	}
-	if old := get(t, st, "m1"); !old.IsActive() || old.SupersededBy != "" {
+	if old := get(t, st, "m1"); !old.IsActive() || old.SupersededBy() != "" {
 		t.Errorf("undo left %+v", old)
 	}
 }
@@ -83,8 +83,8 @@ func TestDeleteOfOwnWaits(t *testing.T) {
 				t.Fatal(err)
 			}
 			old, now := get(t, st, "m1"), get(t, st, d.ID)
-			if old.Status != memory.Superseded || old.SupersededBy != d.ID ||
-				!slices.Equal(now.Supersedes, []string{"m1"}) {
+			if old.Status != memory.Superseded || old.SupersededBy() != d.ID ||
+				!slices.Equal(now.Supersedes(), []string{"m1"}) {
 				t.Errorf("accepted: %+v, %+v", old, now)
 			}
 		})
@@ -169,7 +169,7 @@ func TestStatedReplacement(t *testing.T) {
 				t.Fatalf("%+v: %+v, %+v", d, old, now)
 			}
 			if tt.sure {
-				if d.Action != guard.Delete || old.SupersededBy != now.ID || !slices.Equal(now.Supersedes, []string{"m1"}) {
+				if d.Action != guard.Delete || old.SupersededBy() != now.ID || !slices.Equal(now.Supersedes(), []string{"m1"}) {
 					t.Errorf("not linked: %+v, %+v", old, now)
 				}
 				return

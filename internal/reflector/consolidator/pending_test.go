@@ -85,7 +85,7 @@ func TestPending(t *testing.T) {
 		t.Error(diff)
 	}
 	m := st.Space("").Memories()[0]
-	if e := m.Evidence; len(e) != 2 || e[0].Entry != "e0" || e[1].Entry != "e2" || e[1].Log != "2026-02-21" {
+	if e := m.Evidence(); len(e) != 2 || e[0].Entry != "e0" || e[1].Entry != "e2" || e[1].Log != "2026-02-21" {
 		t.Errorf("evidence %+v", e)
 	}
 	if day := m.KnownAt().UTC().Format(memory.DateLayout); day != "2026-02-21" {

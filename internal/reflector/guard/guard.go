@@ -267,8 +267,8 @@ func (b *guardRun) cleanContent(item *Item) string {
 	if x := m.Context; x != nil {
 		x.Signature = taken.Text("context.signature", x.Signature)
 	}
-	if len(m.StructuredData) > 0 {
-		if text, _ := redact.Text(string(m.StructuredData)); text != string(m.StructuredData) {
+	if len(m.StructuredData()) > 0 {
+		if text, _ := redact.Text(string(m.StructuredData())); text != string(m.StructuredData()) {
 			return ReasonSecret // replacing part of JSON could make it invalid
 		}
 	}
@@ -329,21 +329,21 @@ func merge(target, m *memory.Memory) *memory.Memory {
 		}
 		out.Context = &x
 	}
-	if len(m.StructuredData) > 0 {
-		out.StructuredData = m.StructuredData
+	if len(m.StructuredData()) > 0 {
+		out.SetStructuredData(m.StructuredData())
 	}
 	for _, t := range m.Tags {
 		if !slices.Contains(out.Tags, t) {
 			out.Tags = append(out.Tags, t)
 		}
 	}
-	for _, e := range m.Evidence {
-		if !slices.Contains(out.Evidence, e) {
-			out.Evidence = append(out.Evidence, e)
+	for _, e := range m.Evidence() {
+		if !slices.Contains(out.Evidence(), e) {
+			out.SetEvidence(append(out.Evidence(), e))
 		}
 	}
-	if n := len(out.Evidence); n > memory.MaxLinks {
-		out.Evidence = out.Evidence[n-memory.MaxLinks:]
+	if n := len(out.Evidence()); n > memory.MaxLinks {
+		out.SetEvidence(out.Evidence()[n-memory.MaxLinks:])
 	}
 	return out
 }
@@ -358,7 +358,7 @@ func unchanged(before, after *memory.Memory) bool {
 	return context && before.Content == after.Content && before.Category == after.Category &&
 		before.Salience == after.Salience &&
 		before.Title == after.Title && before.Confidence == after.Confidence && slices.Equal(before.Tags, after.Tags) &&
-		string(before.StructuredData) == string(after.StructuredData)
+		string(before.StructuredData()) == string(after.StructuredData())
 }
 
 // cleanEntries redacts entries and cuts them to their limits. Empty entries are dropped.

@@ -45,12 +45,13 @@ func (b *guardRun) supersede(item Item) verdict {
 
 // supersede makes the memory after the successor of target.
 func (v *verdict) supersede(target *memory.Memory) {
-	v.after.Supersedes = append(v.after.Supersedes, target.ID)
-	if n := len(v.after.Supersedes); n > memory.MaxLinks {
-		v.after.Supersedes = v.after.Supersedes[n-memory.MaxLinks:]
+	v.after.SetSupersedes(append(v.after.Supersedes(), target.ID))
+	if n := len(v.after.Supersedes()); n > memory.MaxLinks {
+		v.after.SetSupersedes(v.after.Supersedes()[n-memory.MaxLinks:])
 	}
 	v.retired = target.Clone()
-	v.retired.Status, v.retired.SupersededBy = memory.Superseded, v.after.ID
+	v.retired.Status = memory.Superseded
+	v.retired.SetSupersededBy(v.after.ID)
 }
 
 // retire decides about a DELETE without a text. With item.ReplacedBy, that memory supersedes the target.
@@ -114,7 +115,7 @@ func (v *verdict) put(tx *store.Tx) error {
 	if v.retired == nil {
 		return nil
 	}
-	v.retired.SupersededBy = v.after.ID
+	v.retired.SetSupersededBy(v.after.ID)
 	if err := tx.Put(v.retired); err != nil {
 		return fmt.Errorf("supersede memory %s: %w", v.retired.ID, err)
 	}

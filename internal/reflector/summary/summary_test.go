@@ -27,7 +27,7 @@ func TestBuild(t *testing.T) {
 	gone := one("x", memory.Facts, "was never so", 1)
 	gone.Status = memory.Retired
 	over := one("y", memory.Facts, "is over", 1)
-	over.ExpiresAt = memtest.Epoch.Add(-time.Hour)
+	over.SetExpiresAt(memtest.Epoch.Add(-time.Hour))
 	pinned := one("p", memory.Facts, "Backups run at 02:30.", 0.1)
 	pinned.Pinned = true
 	var many []*memory.Memory

@@ -68,17 +68,21 @@ func (p *Patch) apply(m *memory.Memory) {
 	set(&m.Salience, p.Salience)
 	set(&m.Confidence, p.Confidence)
 	set(&m.Pinned, p.Pinned)
-	set(&m.ExpiresAt, p.ExpiresAt)
+	if p.ExpiresAt != nil {
+		m.SetExpiresAt(*p.ExpiresAt)
+	}
 	if p.Tags != nil {
 		m.Tags = slices.Clone(*p.Tags)
 	}
 	if p.Relations != nil {
-		m.Relations = slices.Clone(*p.Relations)
+		m.SetRelations(slices.Clone(*p.Relations))
 	}
 	if p.Evidence != nil {
-		m.Evidence = slices.Clone(*p.Evidence)
+		m.SetEvidence(slices.Clone(*p.Evidence))
 	}
-	set(&m.StructuredData, p.StructuredData)
+	if p.StructuredData != nil {
+		m.SetStructuredData(*p.StructuredData)
+	}
 	if p.Context == nil {
 		return
 	}
@@ -110,10 +114,10 @@ func (s *Service) Link(ctx context.Context, meta store.Meta, id string, expected
 			return none, &memory.NotFoundError{Kind: "memory", Name: r.Target}
 		}
 		if i := relationIndex(m, r); i >= 0 {
-			m.Relations[i] = r
+			m.Relations()[i] = r
 			return none, nil
 		}
-		m.Relations = append(m.Relations, r)
+		m.SetRelations(append(m.Relations(), r))
 		return none, nil
 	})
 }
@@ -125,7 +129,7 @@ func (s *Service) Unlink(ctx context.Context, meta store.Meta, id string, expect
 	return s.changeOne(ctx, meta, check, id, expected, func(_ *store.Tx, m *memory.Memory) (none redact.Cleaner,
 		err error) {
 		if i := relationIndex(m, r); i >= 0 {
-			m.Relations = slices.Delete(m.Relations, i, i+1)
+			m.SetRelations(slices.Delete(m.Relations(), i, i+1))
 		}
 		return none, nil
 	})
@@ -145,7 +149,7 @@ func checkRelation(id string, r memory.Relation) *memory.Check {
 
 // relationIndex returns the index of the relation with the same type and target, -1 without one.
 func relationIndex(m *memory.Memory, r memory.Relation) int {
-	return slices.IndexFunc(m.Relations, func(have memory.Relation) bool {
+	return slices.IndexFunc(m.Relations(), func(have memory.Relation) bool {
 		return have.Type == r.Type && have.Target == r.Target
 	})
 }
@@ -196,16 +200,16 @@ func tidy(m *memory.Memory) {
 	if len(m.Tags) == 0 {
 		m.Tags = nil
 	}
-	if len(m.Relations) == 0 {
-		m.Relations = nil
+	if len(m.Relations()) == 0 {
+		m.SetRelations(nil)
 	}
-	if len(m.Evidence) == 0 {
-		m.Evidence = nil
+	if len(m.Evidence()) == 0 {
+		m.SetEvidence(nil)
 	}
-	if len(m.Supersedes) == 0 {
-		m.Supersedes = nil
+	if len(m.Supersedes()) == 0 {
+		m.SetSupersedes(nil)
 	}
-	if len(m.StructuredData) == 0 {
-		m.StructuredData = nil
+	if len(m.StructuredData()) == 0 {
+		m.SetStructuredData(nil)
 	}
 }

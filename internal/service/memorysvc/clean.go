@@ -14,7 +14,7 @@ import (
 // fields; they are cleaned, too.
 func Clean(c *redact.Cleaner, m *memory.Memory) {
 	redactMemory(c, m)
-	m.Extra = cleanExtra(c, "", m.Extra)
+	m.SetExtra(cleanExtra(c, "", m.Extra()))
 	if m.Context != nil {
 		m.Context.Extra = cleanExtra(c, "context.", m.Context.Extra)
 	}

@@ -20,7 +20,7 @@ func TestKeep(t *testing.T) {
 		b := newBench(t)
 		d := draft("m1", "facts", "The key is "+secret+" <private>diary</private>")
 		d.Memory.Tags = []string{"ops", secret}
-		d.Memory.StructuredData = json.RawMessage(`{"login":{"password":"hunter22x"}}`)
+		d.Memory.SetStructuredData(json.RawMessage(`{"login":{"password":"hunter22x"}}`))
 		d.Keep = keep
 		added, err := b.Add(t.Context(), store.Meta{}, []memorysvc.Draft{d})
 		if err != nil {
@@ -55,8 +55,8 @@ func TestKeep(t *testing.T) {
 			t.Errorf("keep %v (-want +got):\n%s", keep, diff)
 		}
 		m := b.get(t, "m1")
-		if strings.Contains(m.Content+string(m.StructuredData), secret) != keep ||
-			strings.Contains(string(m.StructuredData), "hunter22x") != keep || strings.Contains(m.Content, "diary") {
+		if strings.Contains(m.Content+string(m.StructuredData()), secret) != keep ||
+			strings.Contains(string(m.StructuredData()), "hunter22x") != keep || strings.Contains(m.Content, "diary") {
 			t.Errorf("keep %v: stored %+v", keep, m)
 		}
 	}
@@ -64,14 +64,14 @@ func TestKeep(t *testing.T) {
 
 // TestCleanOfUnknownFields: what comes from elsewhere has fields that nobody knows, and secrets in them.
 func TestCleanOfUnknownFields(t *testing.T) {
-	m := &memory.Memory{Content: "x", Extra: map[string]json.RawMessage{
+	m := &memory.Memory{Content: "x", More: &memory.More{Extra: map[string]json.RawMessage{
 		"api_token": json.RawMessage(`"Zq8vKx2LwN5rTb7YcD1eFgH4jM6pQ9sU"`), "n": json.RawMessage(`12345678901234567890`),
 		"note": json.RawMessage(`{"deep":["the password is hunter22x"]}`),
-	}}
-	given := m.Extra
+	}}}
+	given := m.Extra()
 	var c redact.Cleaner
 	memorysvc.Clean(&c, m)
-	raw, err := json.Marshal(m.Extra)
+	raw, err := json.Marshal(m.Extra())
 	if err != nil {
 		t.Fatal(err)
 	}

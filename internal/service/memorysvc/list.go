@@ -165,7 +165,7 @@ func (q *Query) behind(start *cursor, one listed) bool {
 func cut(all []*memory.Memory, n int) []*memory.Memory {
 	size := 0
 	for i, m := range all[:min(n, len(all))] {
-		size += len(m.Content) + len(m.StructuredData) + len(m.Title) + 256
+		size += len(m.Content) + len(m.StructuredData()) + len(m.Title) + 256
 		if i > 0 && size > maxPageBytes {
 			return all[:i]
 		}

@@ -183,7 +183,9 @@ func addKnown(tx *store.Tx, known, m *memory.Memory) (journal.Outcome, error) {
 // revive makes a retired or expired memory current again because a new one says the same.
 func revive(tx *store.Tx, old, m *memory.Memory) (journal.Outcome, error) {
 	c := old.Clone()
-	c.Status, c.SupersededBy, c.ExpiresAt = memory.Active, "", m.ExpiresAt
+	c.Status = memory.Active
+	c.SetSupersededBy("")
+	c.SetExpiresAt(m.ExpiresAt())
 	tx.Unforget(c.Content)
 	return journal.Outcome{ID: c.ID, Status: journal.Applied, Reason: ReasonRevived}, tx.Put(c)
 }

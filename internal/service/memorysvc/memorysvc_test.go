@@ -110,7 +110,7 @@ func TestAddOutcomes(t *testing.T) {
 	b := newBench(t)
 	b.add(t, draft("a", "facts", "The port is 8080."))
 	expired := draft("old", "facts", "The coupon works")
-	expired.Memory.ExpiresAt = b.clock.Add(time.Hour)
+	expired.Memory.SetExpiresAt(b.clock.Add(time.Hour))
 	b.add(t, expired, draft("gone", "facts", "Moved to Berlin"))
 	if _, err := b.Delete(t.Context(), store.Meta{}, []string{"gone"}, 0, true); err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func TestRedactionReachesEveryText(t *testing.T) {
 	d := draft("r", "facts", "harmless")
 	d.Memory.Title, d.Memory.Tags = "t "+secret, []string{secret}
 	d.Memory.Context = &memory.Context{Tool: "x " + secret}
-	d.Memory.StructuredData = json.RawMessage(`{"n":12345678901234567890,"deep":[{"k":"` + secret + `"}]}`)
+	d.Memory.SetStructuredData(json.RawMessage(`{"n":12345678901234567890,"deep":[{"k":"` + secret + `"}]}`))
 	b.add(t, d)
 	data, err := json.Marshal(b.get(t, "r"))
 	if err != nil {
@@ -321,9 +321,9 @@ func TestRestoreSuperseded(t *testing.T) {
 	_, err := b.store.Update(t.Context(), store.Meta{}, func(tx *store.Tx) error {
 		return errors.Join(
 			tx.Put(&memory.Memory{ID: "old", Category: "facts", Content: "o", Source: "s", Status: memory.Superseded,
-				SupersededBy: "new"}),
+				More: &memory.More{SupersededBy: "new"}}),
 			tx.Put(&memory.Memory{ID: "new", Category: "facts", Content: "n", Source: "s",
-				Supersedes: []string{"old", "older"}}))
+				More: &memory.More{Supersedes: []string{"old", "older"}}}))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -331,8 +331,8 @@ func TestRestoreSuperseded(t *testing.T) {
 	if _, err := b.Restore(t.Context(), store.Meta{}, []string{"old"}); err != nil {
 		t.Fatal(err)
 	}
-	if o, n := b.get(t, "old"), b.get(t, "new"); !o.IsActive() || o.SupersededBy != "" ||
-		!slices.Equal(n.Supersedes, []string{"older"}) {
+	if o, n := b.get(t, "old"), b.get(t, "new"); !o.IsActive() || o.SupersededBy() != "" ||
+		!slices.Equal(n.Supersedes(), []string{"older"}) {
 		t.Errorf("old %+v, new %+v", o, n)
 	}
 }
@@ -342,7 +342,7 @@ func TestLinks(t *testing.T) {
 	b.add(t, draft("a", "facts", "A"), draft("b", "facts", "B"))
 	r := memory.Relation{Type: "supports", Target: "b", Strength: 0.5}
 	if _, m, err := b.Link(t.Context(), store.Meta{}, "a", 0, r); err != nil ||
-		!slices.Equal(m.Relations, []memory.Relation{r}) {
+		!slices.Equal(m.Relations(), []memory.Relation{r}) {
 		t.Fatalf("Link: %+v, %v", m, err)
 	}
 	if res, _, err := b.Link(t.Context(), store.Meta{}, "a", 0, r); err != nil || res.Op != 0 {
@@ -350,10 +350,10 @@ func TestLinks(t *testing.T) {
 	}
 	r.Strength = 0.9
 	if _, m, err := b.Link(t.Context(), store.Meta{}, "a", 0, r); err != nil ||
-		!slices.Equal(m.Relations, []memory.Relation{r}) {
+		!slices.Equal(m.Relations(), []memory.Relation{r}) {
 		t.Errorf("new strength: %+v, %v", m, err)
 	}
-	if stored := b.get(t, "a").Relations; !slices.Equal(stored, []memory.Relation{r}) {
+	if stored := b.get(t, "a").Relations(); !slices.Equal(stored, []memory.Relation{r}) {
 		t.Errorf("stored %v", stored)
 	}
 	if _, _, err := b.Link(t.Context(), store.Meta{}, "a", 0,
@@ -366,7 +366,7 @@ func TestLinks(t *testing.T) {
 		t.Errorf("to itself: %v", err)
 	}
 	if _, m, err := b.Unlink(t.Context(), store.Meta{}, "a", 0,
-		memory.Relation{Type: "supports", Target: "b"}); err != nil || m.Relations != nil {
+		memory.Relation{Type: "supports", Target: "b"}); err != nil || m.Relations() != nil {
 		t.Errorf("Unlink: %+v, %v", m, err)
 	}
 	if res, _, err := b.Unlink(t.Context(), store.Meta{}, "a", 0, r); err != nil || res.Op != 0 {
@@ -429,7 +429,7 @@ func TestListFilters(t *testing.T) {
 	pinned := draft("pin", "facts", "pinned")
 	pinned.Memory.Pinned, pinned.Memory.Tags = true, []string{"x"}
 	expiring := draft("exp", "tasks", "expires")
-	expiring.Memory.ExpiresAt = start.Add(time.Minute)
+	expiring.Memory.SetExpiresAt(start.Add(time.Minute))
 	b.add(t, pinned, expiring, draft("gone", "facts", "retired"))
 	b.clock = start.Add(time.Hour)
 	high := 0.9

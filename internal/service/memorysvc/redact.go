@@ -18,7 +18,7 @@ func redactMemory(c *redact.Cleaner, m *memory.Memory) {
 	for field, s := range m.NamedTexts() {
 		*s = c.Text(field, *s)
 	}
-	m.StructuredData = redactJSON(c, "structured_data", m.StructuredData)
+	m.SetStructuredData(redactJSON(c, "structured_data", m.StructuredData()))
 }
 
 // redactChange redacts what a change of before made of m: a text that was there stays as it is, because what a person
@@ -33,8 +33,8 @@ func redactChange(c *redact.Cleaner, m, before *memory.Memory) {
 			*s = c.Text(field, *s)
 		}
 	}
-	if !bytes.Equal(m.StructuredData, before.StructuredData) {
-		m.StructuredData = redactJSON(c, "structured_data", m.StructuredData)
+	if !bytes.Equal(m.StructuredData(), before.StructuredData()) {
+		m.SetStructuredData(redactJSON(c, "structured_data", m.StructuredData()))
 	}
 }
 
@@ -129,8 +129,8 @@ func SecretsIn(m *memory.Memory) string {
 	for s := range m.Texts() {
 		k.add(*s)
 	}
-	k.add(string(m.StructuredData))
-	k.addAll(m.Extra)
+	k.add(string(m.StructuredData()))
+	k.addAll(m.Extra())
 	return k.String()
 }
 

@@ -49,9 +49,10 @@ func (s *Service) Restore(ctx context.Context, meta store.Meta, ids []string) (s
 			return journal.Outcome{ID: m.ID, Status: journal.Rejected, Reason: ReasonEqual}, nil
 		}
 		c := m.Clone()
-		c.Status, c.SupersededBy = memory.Active, ""
+		c.Status = memory.Active
+		c.SetSupersededBy("")
 		if c.Expired(tx.Now()) {
-			c.ExpiresAt = time.Time{}
+			c.SetExpiresAt(time.Time{})
 		}
 		tx.Unforget(c.Content)
 		if err := detach(tx, m); err != nil {
@@ -63,12 +64,12 @@ func (s *Service) Restore(ctx context.Context, meta store.Meta, ids []string) (s
 
 // detach removes m from the Supersedes of its successor.
 func detach(tx *store.Tx, m *memory.Memory) error {
-	successor := tx.Memory(m.SupersededBy)
-	if successor == nil || !slices.Contains(successor.Supersedes, m.ID) {
+	successor := tx.Memory(m.SupersededBy())
+	if successor == nil || !slices.Contains(successor.Supersedes(), m.ID) {
 		return nil
 	}
 	c := successor.Clone()
-	c.Supersedes = slices.DeleteFunc(c.Supersedes, func(id string) bool { return id == m.ID })
+	c.SetSupersedes(slices.DeleteFunc(c.Supersedes(), func(id string) bool { return id == m.ID }))
 	return tx.Put(c)
 }
 

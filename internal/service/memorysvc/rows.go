@@ -76,7 +76,7 @@ func rowOf(m *memory.Memory) row {
 	if m.Pinned {
 		r.marks |= pinnedMark
 	}
-	if e := m.ExpiresAt; !m.Pinned && !e.IsZero() {
+	if e := m.ExpiresAt(); !m.Pinned && !e.IsZero() {
 		if r.expires = e.UnixNano(); !time.Unix(0, r.expires).Equal(e) {
 			r.expires = farOff
 		}

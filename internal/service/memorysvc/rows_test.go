@@ -92,9 +92,9 @@ func randomMemory(r *rand.Rand, id string) *memory.Memory {
 	m.CreatedAt = memtest.Epoch.Add(-time.Duration(r.IntN(50)) * time.Hour)
 	switch r.IntN(6) {
 	case 0:
-		m.ExpiresAt = memtest.Epoch.Add(time.Duration(r.IntN(30)) * time.Minute)
+		m.SetExpiresAt(memtest.Epoch.Add(time.Duration(r.IntN(30)) * time.Minute))
 	case 1:
-		m.ExpiresAt = time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)
+		m.SetExpiresAt(time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC))
 	}
 	return m
 }

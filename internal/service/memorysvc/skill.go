@@ -37,12 +37,12 @@ func (s *Service) RecordSkill(ctx context.Context, meta store.Meta, skill memory
 	m := &memory.Memory{
 		ID: store.NewID(), Category: memory.Procedural, Title: skill.Name,
 		Content:  skill.Text(strings.ContainsFunc(skill.Name+skill.When, isHan)),
-		Salience: skillSalience, Confidence: 1, Status: memory.Active, Source: memory.SourceSkill, StructuredData: data,
+		Salience: skillSalience, Confidence: 1, Status: memory.Active, Source: memory.SourceSkill, More: &memory.More{StructuredData: data},
 		Context: &memory.Context{Signature: reflector.StepsSignature(skill.Steps), Occurrences: 1},
 	}
 	if meta.Session != "" {
 		m.Context.LearnedFrom = "session_" + meta.Session
-		m.Evidence = []memory.Evidence{{Session: meta.Session}}
+		m.SetEvidence([]memory.Evidence{{Session: meta.Session}})
 	}
 	check.Memory("skill.", m)
 	if err := check.Err(); err != nil {
@@ -103,16 +103,17 @@ func knownSkill(durable []*memory.Memory, tx *store.Tx, m *memory.Memory) *memor
 // again is a known skill that was recorded once more.
 func again(known, m *memory.Memory) *memory.Memory {
 	c := known.Clone()
-	c.Title, c.Content, c.StructuredData = m.Title, m.Content, m.StructuredData
+	c.Title, c.Content = m.Title, m.Content
+	c.SetStructuredData(m.StructuredData())
 	c.Salience = max(c.Salience, m.Salience)
 	if c.Context == nil {
 		c.Context = &memory.Context{}
 	}
 	c.Context.Signature = m.Context.Signature
 	c.Context.Occurrences++
-	for _, e := range m.Evidence {
-		if len(c.Evidence) < memory.MaxLinks {
-			c.Evidence = append(c.Evidence, e)
+	for _, e := range m.Evidence() {
+		if len(c.Evidence()) < memory.MaxLinks {
+			c.SetEvidence(append(c.Evidence(), e))
 		}
 	}
 	return c

@@ -278,7 +278,7 @@ func TestRecallRules(t *testing.T) {
 
 func TestRecallFilesRead(t *testing.T) {
 	note := memtest.Fact("note", "The lighthouse keeper counts gulls.")
-	note.StructuredData = []byte(`{"file":"/home/me/notes/gulls.md","line":3}`)
+	note.SetStructuredData([]byte(`{"file":"/home/me/notes/gulls.md","line":3}`))
 	w := newWorld(t, recall.Config{}, note)
 	for _, tt := range []struct {
 		name  string

@@ -174,11 +174,11 @@ func searchText(text string) string {
 // fromReadFile reports whether m is stored in, or was taken from, one of files: the member "file" or "path" of its
 // structured data. Two paths are equal if one is a suffix of the other.
 func fromReadFile(m *memory.Memory, files []string) bool {
-	if len(files) == 0 || len(m.StructuredData) == 0 {
+	if len(files) == 0 || len(m.StructuredData()) == 0 {
 		return false
 	}
 	var from struct{ File, Path string }
-	if json.Unmarshal(m.StructuredData, &from) != nil {
+	if json.Unmarshal(m.StructuredData(), &from) != nil {
 		return false
 	}
 	for _, own := range []string{from.File, from.Path} {

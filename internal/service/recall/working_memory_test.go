@@ -86,7 +86,7 @@ func TestWorkingBlock(t *testing.T) {
 // use bring their rules.
 func TestSessionAtWork(t *testing.T) {
 	copied := old("copied", "The staging gateway listens on port 8443.", 0)
-	copied.StructuredData = []byte(`{"file":"docs/gateway.md"}`)
+	copied.SetStructuredData([]byte(`{"file":"docs/gateway.md"}`))
 	sessions := working{"s": {Files: []string{"/repo/docs/gateway.md", "/repo/net/retry.go"},
 		Recent: []string{"fetch_url"}}}
 	w := newWorld(t, recall.Config{Working: sessions.of}, copied,

@@ -106,12 +106,12 @@ func (e *exporter) space(v *store.Space) error {
 	for _, m := range v.Memories() {
 		m = m.Clone()
 		// Unknown fields may hold line breaks, and a record is one line.
-		m.Extra = compact(m.Extra)
+		m.SetExtra(compact(m.Extra()))
 		if m.Context != nil {
 			m.Context.Extra = compact(m.Context.Extra)
 		}
-		if len(m.StructuredData) > 0 {
-			m.StructuredData = compactRaw(m.StructuredData)
+		if len(m.StructuredData()) > 0 {
+			m.SetStructuredData(compactRaw(m.StructuredData()))
 		}
 		if err := e.line(v.Name(), Memory, func() { codec.EncodeMemory(e.Encoder, m) }); err != nil {
 			return err

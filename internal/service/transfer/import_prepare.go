@@ -208,7 +208,7 @@ func (it *item) size() int {
 	n := 512 + len(it.text)
 	switch {
 	case it.memory != nil:
-		n += len(it.memory.Content) + len(it.memory.StructuredData)
+		n += len(it.memory.Content) + len(it.memory.StructuredData())
 	case it.entry != nil:
 		n += len(it.entry.Content) + len(it.entry.Error)
 	case it.archived != nil:

@@ -69,13 +69,15 @@ func full(t *testing.T) place {
 		m := memtest.Fact("zh", "fetch_url 工具对动态渲染网页无效\n第二行 <b>&\u2028")
 		m.CreatedAt, m.UpdatedAt, m.LastAccessed, m.AccessCount = earlier, earlier.Add(time.Minute), earlier.Add(time.Hour), 3
 		m.Context = &memory.Context{Tool: "fetch_url", Occurrences: 2, Extra: map[string]json.RawMessage{"who": json.RawMessage("{\n \"a\": 1\n}")}}
-		m.Tags, m.Title, m.Pinned, m.Confidence, m.ExpiresAt = []string{"web", "网页"}, "题", true, 0.25, memtest.Epoch.AddDate(1, 0, 0)
-		m.Evidence = []memory.Evidence{{Log: "2026-02-20", Entry: "e1", Session: "s1"}}
-		m.Relations = []memory.Relation{{Type: "supports", Target: "old", Strength: 0.75}}
-		m.StructuredData = json.RawMessage("{\n \"steps\": [1, 2]\n}")
-		m.Extra = map[string]json.RawMessage{"colour": json.RawMessage(`"蓝"`), "nested": json.RawMessage("{\n  \"x\": [1,\n 2]}")}
+		m.Tags, m.Title, m.Pinned, m.Confidence = []string{"web", "网页"}, "题", true, 0.25
+		m.SetExpiresAt(memtest.Epoch.AddDate(1, 0, 0))
+		m.SetEvidence([]memory.Evidence{{Log: "2026-02-20", Entry: "e1", Session: "s1"}})
+		m.SetRelations([]memory.Relation{{Type: "supports", Target: "old", Strength: 0.75}})
+		m.SetStructuredData(json.RawMessage("{\n \"steps\": [1, 2]\n}"))
+		m.SetExtra(map[string]json.RawMessage{"colour": json.RawMessage(`"蓝"`), "nested": json.RawMessage("{\n  \"x\": [1,\n 2]}")})
 		old := memtest.Fact("old", "was so")
-		old.Status, old.SupersededBy = memory.Superseded, "zh"
+		old.Status = memory.Superseded
+		old.SetSupersededBy("zh")
 		gone := memtest.Fact("gone", "a secret wish")
 		gone.Status = memory.Retired
 		tx.Forget("a secret wish")
@@ -336,7 +338,7 @@ func TestMemoryFile(t *testing.T) {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
 	m, err := p.st.Space("home").Get("zh")
-	if err != nil || string(m.Extra["colour"]) != `"蓝"` || m.AccessCount != 3 || m.Source != memory.SourceUser {
+	if err != nil || string(m.Extra()["colour"]) != `"蓝"` || m.AccessCount != 3 || m.Source != memory.SourceUser {
 		t.Errorf("imported %+v: %v", m, err)
 	}
 	// As a person writes it: no ids, no times.

@@ -97,9 +97,11 @@ func mergeStatus(out, base, mine, theirs *memory.Memory) (conflict bool) {
 	case m != memory.Active && t == memory.Active:
 		chosen = theirs
 	}
-	out.Status, out.SupersededBy = statusOf(chosen), chosen.SupersededBy
+	out.Status = statusOf(chosen)
+	out.SetSupersededBy(chosen.SupersededBy())
 	if conflict {
-		out.Status, out.SupersededBy = memory.Active, ""
+		out.Status = memory.Active
+		out.SetSupersededBy("")
 	}
 	return conflict
 }
@@ -110,9 +112,9 @@ func mergeSets(out, base, mine, theirs *memory.Memory) {
 		base = &memory.Memory{}
 	}
 	out.Tags = mergeSet(base.Tags, mine.Tags, theirs.Tags)
-	out.Supersedes = mergeSet(base.Supersedes, mine.Supersedes, theirs.Supersedes)
-	out.Relations = mergeSet(base.Relations, mine.Relations, theirs.Relations)
-	out.Evidence = mergeSet(base.Evidence, mine.Evidence, theirs.Evidence)
+	out.SetSupersedes(mergeSet(base.Supersedes(), mine.Supersedes(), theirs.Supersedes()))
+	out.SetRelations(mergeSet(base.Relations(), mine.Relations(), theirs.Relations()))
+	out.SetEvidence(mergeSet(base.Evidence(), mine.Evidence(), theirs.Evidence()))
 }
 
 // mergeSet returns theirs with what mine added to base and without what mine removed from it, in their order. nil when

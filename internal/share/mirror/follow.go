@@ -263,13 +263,13 @@ func (m *Mirror) rowOf(v *memory.Memory) (row, error) {
 		ID: v.ID, Category: text(v.Category), Title: text(v.Title), Content: text(v.Content), Salience: v.Salience,
 		Confidence: v.Confidence, Status: string(memory.Active), Source: text(v.Source), Pinned: v.Pinned,
 		Tags: []string{}, Relations: []memory.Relation{}, CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt,
-		ExpiresAt: v.ExpiresAt, AccessedAt: v.LastAccessed, AccessCount: v.AccessCount, Session: text(d.Session),
+		ExpiresAt: v.ExpiresAt(), AccessedAt: v.LastAccessed, AccessCount: v.AccessCount, Session: text(d.Session),
 		Data: string(data), Terms: storable(d.Terms), Length: d.Length, Key: hex.EncodeToString(d.Key), Pending: []string{},
 	}
 	for _, tag := range v.Tags {
 		r.Tags = append(r.Tags, text(tag))
 	}
-	for _, rel := range v.Relations {
+	for _, rel := range v.Relations() {
 		rel.Type, rel.Target = text(rel.Type), text(rel.Target)
 		r.Relations = append(r.Relations, rel)
 	}

@@ -96,7 +96,7 @@ func TestEncodingAgreesWithEncodingJSON(t *testing.T) {
 			Salience:    rapid.Float64Range(0, 1).Draw(t, "salience"),
 			Confidence:  rapid.Float64Range(0, 1e-9).Draw(t, "confidence"),
 			AccessCount: rapid.Int64().Draw(t, "count"), CreatedAt: time.Unix(0, rapid.Int64().Draw(t, "at")).UTC(),
-			Pinned: rapid.Bool().Draw(t, "pinned"), StructuredData: json.RawMessage("{\n \"a\": [1, \"\\n\"]}"),
+			Pinned: rapid.Bool().Draw(t, "pinned"), More: &memory.More{StructuredData: json.RawMessage("{\n \"a\": [1, \"\\n\"]}")},
 		}
 		raw, err := journal.MemoryLine{Memory: m}.AppendJSON([]byte("before"))
 		if err != nil {

@@ -162,14 +162,14 @@ func (w *fixture) write(name, content string) error {
 func (w *fixture) fill() error {
 	named := memtest.Fact("c1", older+".")
 	named.Tags, named.Title = []string{"zebra-tag"}, "zulu title"
-	named.Evidence = []memory.Evidence{{Log: "2026-02-21", Entry: "e1", Session: "s1"}}
+	named.SetEvidence([]memory.Evidence{{Log: "2026-02-21", Entry: "e1", Session: "s1"}})
 	named.Context = &memory.Context{Tool: "zither", LearnedFrom: "session_s1"}
-	named.StructuredData = json.RawMessage(`{"deep":["zircon"]}`)
+	named.SetStructuredData(json.RawMessage(`{"deep":["zircon"]}`))
 	later := named.Clone()
 	later.Content = canary
 	longer := memtest.Fact("q1", "they said: "+canary+" and more")
-	longer.StructuredData = json.RawMessage(`{"` + "k\\u00e9y" + `":"Zo\u00eb's \"xyzzy\" key \u91d1\u4e1d\u96c0"}`)
-	longer.Extra = map[string]json.RawMessage{"note": json.RawMessage(`"` + older + `"`)}
+	longer.SetStructuredData(json.RawMessage(`{"` + "k\\u00e9y" + `":"Zo\u00eb's \"xyzzy\" key \u91d1\u4e1d\u96c0"}`))
+	longer.SetExtra(map[string]json.RawMessage{"note": json.RawMessage(`"` + older + `"`)})
 	nested, _ := json.Marshal(map[string]string{"text": canary})
 	sess := func(seq int64) *memory.Session {
 		return &memory.Session{ID: "s1", State: memory.SessionOpen, StartedAt: memtest.Epoch, LastAt: memtest.Epoch,

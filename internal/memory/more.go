@@ -1,0 +1,112 @@
+package memory
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// More is what few memories have. It lies behind a pointer, because a memory that has nothing of it takes 160 bytes
+// less then. Memory has methods for each of its fields, which hide the fields: memories that are copies of each other
+// share a More, so a setter makes another one.
+type More struct {
+	ExpiresAt      time.Time       `json:"expires_at,omitzero"`
+	Supersedes     []string        `json:"supersedes,omitempty"`
+	SupersededBy   string          `json:"superseded_by,omitempty"`
+	Relations      []Relation      `json:"relations,omitempty"`
+	Evidence       []Evidence      `json:"evidence,omitempty"`
+	StructuredData json.RawMessage `json:"structured_data,omitempty"` // a JSON object
+
+	// Extra holds fields of memory.json that this version does not know, kept as they were.
+	Extra map[string]json.RawMessage `json:"extra,omitempty"`
+}
+
+// noMore is what a memory without More has. It is only read.
+var noMore More
+
+// more returns what to read.
+func (m *Memory) more() *More {
+	if m.More == nil {
+		return &noMore
+	}
+	return m.More
+}
+
+// Own gives m a More that no copy of m shares, and returns it to be changed until the next call of Own or of a setter.
+func (m *Memory) Own() *More {
+	own := *m.more()
+	m.More = &own
+	return m.More
+}
+
+// Trim drops a More in which nothing is, which Own may leave.
+func (m *Memory) Trim() {
+	if x := m.More; x != nil && x.ExpiresAt.IsZero() && len(x.Supersedes) == 0 && x.SupersededBy == "" &&
+		len(x.Relations) == 0 && len(x.Evidence) == 0 && len(x.StructuredData) == 0 && len(x.Extra) == 0 {
+		m.More = nil
+	}
+}
+
+// set changes an own More.
+func (m *Memory) set(change func(*More)) {
+	change(m.Own())
+	m.Trim()
+}
+
+// clone returns a copy that shares nothing mutable with x.
+func (x *More) clone() *More {
+	if x == nil {
+		return nil
+	}
+	c := *x
+	c.Supersedes = slices.Clone(x.Supersedes)
+	c.Relations = slices.Clone(x.Relations)
+	c.Evidence = slices.Clone(x.Evidence)
+	return &c
+}
+
+// ExpiresAt is when m ends to be shown, the zero time for never.
+func (m *Memory) ExpiresAt() time.Time { return m.more().ExpiresAt }
+
+// SetExpiresAt sets ExpiresAt.
+func (m *Memory) SetExpiresAt(at time.Time) { m.set(func(x *More) { x.ExpiresAt = at }) }
+
+// Supersedes are the ids of the memories that m replaced.
+func (m *Memory) Supersedes() []string { return m.more().Supersedes }
+
+// SetSupersedes sets Supersedes.
+func (m *Memory) SetSupersedes(ids []string) { m.set(func(x *More) { x.Supersedes = ids }) }
+
+// SupersededBy is the id of the memory that replaced m.
+func (m *Memory) SupersededBy() string { return m.more().SupersededBy }
+
+// SetSupersededBy sets SupersededBy.
+func (m *Memory) SetSupersededBy(id string) { m.set(func(x *More) { x.SupersededBy = id }) }
+
+// Relations are the links from m to other memories.
+func (m *Memory) Relations() []Relation { return m.more().Relations }
+
+// SetRelations sets Relations.
+func (m *Memory) SetRelations(list []Relation) { m.set(func(x *More) { x.Relations = list }) }
+
+// Evidence is where m was learnt.
+func (m *Memory) Evidence() []Evidence { return m.more().Evidence }
+
+// SetEvidence sets Evidence.
+func (m *Memory) SetEvidence(list []Evidence) { m.set(func(x *More) { x.Evidence = list }) }
+
+// StructuredData is a JSON object, or empty.
+func (m *Memory) StructuredData() json.RawMessage { return m.more().StructuredData }
+
+// SetStructuredData sets StructuredData.
+func (m *Memory) SetStructuredData(object json.RawMessage) {
+	m.set(func(x *More) { x.StructuredData = object })
+}
+
+// Extra holds fields of memory.json that this version does not know, kept as they were. It is only read.
+func (m *Memory) Extra() map[string]json.RawMessage { return m.more().Extra }
+
+// SetExtra sets Extra.
+func (m *Memory) SetExtra(fields map[string]json.RawMessage) {
+	m.set(func(x *More) { x.Extra = fields })
+}
