@@ -121,6 +121,15 @@ func (b *bench) resident(ctx context.Context, data string, size int) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Stop()) }()
+	conn, err := d.Client(0)
+	if err != nil {
+		return err
+	}
+	// A search waits for the index, which takes longer than settling if the stop before had no time to save it.
+	if _, err := memsidecarv1.NewSearchServiceClient(conn).Search(ctx,
+		&memsidecarv1.SearchServiceSearchRequest{Query: query(0), Limit: 10}); err != nil {
+		return err
+	}
 	select {
 	case <-time.After(b.settle):
 	case <-ctx.Done():
@@ -132,10 +141,6 @@ func (b *bench) resident(ctx context.Context, data string, size int) (err error)
 		return err
 	}
 	b.report.value(residentFigure, size, rss, "MB")
-	conn, err := d.Client(0)
-	if err != nil {
-		return err
-	}
 	// So that there is something to write.
 	if _, err := memsidecarv1.NewMemoryServiceClient(conn).Add(ctx, addRequest(&b.next, 1)); err != nil {
 		return err
