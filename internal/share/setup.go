@@ -1,12 +1,16 @@
 package share
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/reflector/review"
@@ -18,6 +22,9 @@ import (
 
 // memoriesAPart is how many memories a part of a snapshot, and an operation of a joining, hold.
 const memoriesAPart = 500
+
+// partsAtOnce is how many operations of a joining are synced together at most.
+const partsAtOnce = 4
 
 // Start shares a space: it creates the schema if the database has none, and uploads what the space holds. Durable here
 // and in PostgreSQL on return. Errors: memory.ErrExists when the space is shared already or the database has one of its
@@ -48,6 +55,7 @@ func (s *Service) Start(ctx context.Context, name, address string) error {
 // here on return. Errors: memory.ErrExists when the local space is shared already; those of pglog.
 func (s *Service) Join(ctx context.Context, remoteName, name, address string, readOnly bool) error {
 	return s.setUp(ctx, name, address, readOnly, func(log *pglog.Log, sp *space) (err error) {
+		fresh := sp.applied == 0 // there is nothing here
 		remote, err := s.enter(ctx, log, sp, remoteName)
 		if err != nil {
 			return err
@@ -68,8 +76,7 @@ func (s *Service) Join(ctx context.Context, remoteName, name, address string, re
 		if err := s.adopt(ctx, sp, &values, remote); err != nil {
 			return err
 		}
-		if readOnly {
-			_, changed := s.cfg.Store.Space(name).ContentsAt()
+		if _, _, changed := s.cfg.Store.Space(name).Look(nil); readOnly || fresh && sp.isReceived(changed) {
 			return s.begin(sp, remote, changed, nil)
 		}
 		// What only this space holds is sent under a number that no other operation has.
@@ -181,20 +188,10 @@ func (s *Service) begin(sp *space, remote pglog.Space, from int64, held *seed) e
 func fetch(ctx context.Context, log *pglog.Log, remote pglog.Space) (
 	values merge.Values, head pglog.Head, snapshotAt int64, err error,
 ) {
-	head, parts, err := log.Snapshot(ctx, remote.ID)
-	if err != nil {
+	if values, head, err = fetchSnapshot(ctx, log, remote); err != nil {
 		return values, head, 0, err
 	}
 	snapshotAt = head.Seq
-	for i, part := range parts {
-		var some merge.Values
-		if err := decodeStrict(part, &some); err != nil {
-			return values, head, 0, fmt.Errorf("part %d of the snapshot at row %d: %w", i, head.Seq, errRecord)
-		}
-		for _, key := range some.Keys() {
-			values.Take(key, &some)
-		}
-	}
 	for {
 		rows, err := log.Read(ctx, remote.ID, head, readAtOnce)
 		if err != nil {
@@ -214,6 +211,31 @@ func fetch(ctx context.Context, log *pglog.Log, remote pglog.Space) (
 	}
 }
 
+// fetchSnapshot reads the newest snapshot, and decodes parts while others arrive.
+func fetchSnapshot(ctx context.Context, log *pglog.Log, remote pglog.Space) (values merge.Values, head pglog.Head, err error) {
+	var parts []*merge.Values
+	var decoding errgroup.Group
+	decoding.SetLimit(runtime.GOMAXPROCS(0))
+	head, err = log.Snapshot(ctx, remote.ID, func(data string) {
+		i, some := len(parts), &merge.Values{}
+		parts = append(parts, some)
+		decoding.Go(func() error {
+			if err := decodeStrict(data, some); err != nil {
+				return fmt.Errorf("part %d of the snapshot: %w", i, errRecord)
+			}
+			some.Normalize()
+			return nil
+		})
+	})
+	if err = cmp.Or(decoding.Wait(), err); err != nil {
+		return values, head, err
+	}
+	for _, some := range parts {
+		values.Add(some)
+	}
+	return values, head, nil
+}
+
 // adopt makes the local space hold what the log does, a part at a time.
 func (s *Service) adopt(ctx context.Context, sp *space, values *merge.Values, remote pglog.Space) error {
 	var ids []string
@@ -227,13 +249,15 @@ func (s *Service) adopt(ctx context.Context, sp *space, values *merge.Values, re
 	})
 	meta := store.Meta{Space: sp.name, Actor: journal.ActorShare,
 		Reason: fmt.Sprintf("joined shared space %s at position %d", remote.Name, remote.Head.Seq)}
+	var syncs errgroup.Group // go on while the next parts are prepared
+	syncs.SetLimit(partsAtOnce)
 	for some := range slices.Chunk(ids, memoriesAPart) {
 		err := s.untilFresh(ctx, sp.name, func() error {
 			open, err := s.openReviews(sp.name)
 			if err != nil {
 				return err
 			}
-			_, err = s.cfg.Store.Update(ctx, meta, func(tx *store.Tx) error {
+			part, err := s.cfg.Store.Stage(ctx, meta, func(tx *store.Tx) error {
 				for _, id := range some {
 					if err := s.checkReview(tx, open[id]); err != nil {
 						return err
@@ -246,11 +270,17 @@ func (s *Service) adopt(ctx context.Context, sp *space, values *merge.Values, re
 				}
 				return nil
 			})
+			if err == nil {
+				syncs.Go(func() error { _, err := part.WaitDurable(ctx); return err })
+			}
 			return err
 		})
 		if err != nil {
-			return err
+			return errors.Join(err, syncs.Wait())
 		}
+	}
+	if err := syncs.Wait(); err != nil {
+		return err
 	}
 	_, err := s.cfg.Store.Update(ctx, meta, func(tx *store.Tx) error {
 		for hash, at := range values.Forgotten {

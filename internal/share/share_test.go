@@ -505,3 +505,42 @@ func killedServer(t *testing.T, pg *postgres.Server) {
 		t.Errorf("%d memories, want 121", got)
 	}
 }
+
+// TestWriteWhileJoining writes to a space in which nothing was, at each message of its joining: the space is compared
+// with the log then, and what was written is sent.
+func TestWriteWhileJoining(t *testing.T) {
+	t.Parallel()
+	pg := postgres.Start(t)
+	address, p := pg.Database(t, "joining"), newProxy(t, pg)
+	a := start(t, crashfs.New())
+	a.add("m1", "The build runs on port 8080")
+	must(t, a.share.Start(t.Context(), "team", address))
+	for k := 1; ; k++ {
+		b, pieces, written := start(t, crashfs.New()), 0, false
+		id := fmt.Sprint("w", k)
+		p.set(func(way direction) verdict {
+			if way == toClient {
+				pieces++
+			}
+			if pieces == k && !written {
+				written = true
+				b.add(id, "written while the space was joined, number "+id)
+			}
+			return pass
+		})
+		must(t, b.share.Join(t.Context(), "team", "team", p.address("joining"), false))
+		p.set(nil)
+		if !written {
+			if k < 5 {
+				t.Errorf("only %d messages", k)
+			}
+			return
+		}
+		eventually(t, func() string {
+			return map[bool]string{true: "", false: id + " was never sent"}[a.content(id) != ""]
+		})
+		settled(t, a, b)
+		must(t, b.share.Leave(t.Context(), "team", false))
+		b.stop()
+	}
+}

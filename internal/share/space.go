@@ -268,6 +268,19 @@ func (sp *space) appliedBy(seq int64) int64 {
 	return 0
 }
 
+// isReceived reports whether all operations since the space is set up, up to an LSN that a reader of the store saw, are
+// of the exchange.
+func (sp *space) isReceived(seen int64) bool {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	for sp.applied < seen {
+		sp.moved.Wait()
+	}
+	return !slices.ContainsFunc(sp.queue, func(rec *journal.Record) bool {
+		return rec.Op <= seen && rec.Actor != journal.ActorShare
+	})
+}
+
 // catchUp waits until everything up to an LSN that a reader of the store saw is queued, and looks at what is queued.
 func (sp *space) catchUp(seen int64) {
 	sp.mu.Lock()

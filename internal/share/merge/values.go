@@ -90,6 +90,30 @@ func (v *Values) Take(key string, from *Values) {
 	}
 }
 
+// Normalize makes all memories what is shared of them.
+func (v *Values) Normalize() {
+	for id, m := range v.Memories {
+		if m != nil {
+			v.Memories[id] = Shared(m)
+		}
+	}
+}
+
+// Add takes over everything that another set knows, which is not used any more and was normalized.
+func (v *Values) Add(from *Values) {
+	if v.Memories == nil {
+		v.Memories = map[string]*memory.Memory{}
+	}
+	if v.Forgotten == nil {
+		v.Forgotten = map[string]time.Time{}
+	}
+	maps.Copy(v.Memories, from.Memories)
+	maps.Copy(v.Forgotten, from.Forgotten)
+	if from.Summary != nil {
+		v.Summary = from.Summary
+	}
+}
+
 // Apply brings the values from just before an operation of the log to just after it. An access of a memory that is not
 // known, or does not exist, changes nothing.
 func (v *Values) Apply(changes []Change) {

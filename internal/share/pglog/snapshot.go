@@ -75,8 +75,9 @@ func (l *Log) SnapshotPosition(ctx context.Context, space int64) (position int64
 	return position, nil
 }
 
-// Snapshot returns the newest snapshot. Error: ErrDamaged.
-func (l *Log) Snapshot(ctx context.Context, space int64) (at Head, parts []string, err error) {
+// Snapshot reads the newest snapshot and calls part for each of its parts, in order, as they arrive. Errors: ErrDamaged,
+// also behind some parts; those of the driver.
+func (l *Log) Snapshot(ctx context.Context, space int64, part func(data string)) (at Head, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err = pgx.BeginTxFunc(
@@ -101,7 +102,8 @@ func (l *Log) Snapshot(ctx context.Context, space int64) (at Head, parts []strin
 			if err != nil {
 				return err
 			}
-			for rows.Next() {
+			read := 0
+			for ; rows.Next(); read++ {
 				var data string
 				var digest []byte
 				if err := rows.Scan(&data, &digest); err != nil {
@@ -111,18 +113,18 @@ func (l *Log) Snapshot(ctx context.Context, space int64) (at Head, parts []strin
 					rows.Close()
 					return fmt.Errorf(
 						"part %d of the snapshot at row %d does not match its hash: %w",
-						len(parts),
+						read,
 						at.Seq,
 						ErrDamaged,
 					)
 				}
-				parts = append(parts, data)
+				part(data)
 			}
-			if rows.Err() == nil && int64(len(parts)) != count {
+			if rows.Err() == nil && int64(read) != count {
 				return fmt.Errorf(
 					"the snapshot at row %d has %d of %d parts: %w",
 					at.Seq,
-					len(parts),
+					read,
 					count,
 					ErrDamaged,
 				)
@@ -131,7 +133,7 @@ func (l *Log) Snapshot(ctx context.Context, space int64) (at Head, parts []strin
 		},
 	)
 	if err != nil {
-		return at, nil, fmt.Errorf("read the snapshot: %w", err)
+		return at, fmt.Errorf("read the snapshot: %w", err)
 	}
-	return at, parts, nil
+	return at, nil
 }
