@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,9 @@ import (
 // rowsAtOnce is how many operations the daemon sends in one transaction at most.
 const rowsAtOnce = 200
 
+// addingClients is how many clients add at the same time.
+const addingClients = 64
+
 // sharing is what the scenario of shared spaces measures: two daemons, and the database where they meet.
 type sharing struct {
 	b        *bench
@@ -28,7 +32,8 @@ type sharing struct {
 	receiver *process.Server
 	plain    *pgx.Conn // what a program does that only talks to the database
 	hears    *pgx.Conn
-	rowBytes int // of an Add in the log
+	crowd    []*pgx.Conn // as many as there are clients that add
+	rowBytes int         // of an Add in the log
 	copies   serial
 }
 
@@ -57,7 +62,12 @@ func (s *sharing) measure(ctx context.Context) (err error) {
 		*d.at = server
 		defer func() { err = errors.Join(err, server.Stop()) }()
 	}
-	for _, conn := range []**pgx.Conn{&s.plain, &s.hears} {
+	s.crowd = make([]*pgx.Conn, addingClients)
+	conns := []**pgx.Conn{&s.plain, &s.hears}
+	for i := range s.crowd {
+		conns = append(conns, &s.crowd[i])
+	}
+	for _, conn := range conns {
 		if *conn, err = pgx.Connect(ctx, s.url); err != nil {
 			return err
 		}
@@ -194,8 +204,8 @@ func (s *sharing) sent(ctx context.Context) error {
 	})
 }
 
-// insert commits rows as large as those of the log.
-func (s *sharing) insert(ctx context.Context, rows int, announce bool) error {
+// insert commits rows as large as those of the log over a connection.
+func (s *sharing) insert(ctx context.Context, conn *pgx.Conn, rows int, announce bool) error {
 	batch := &pgx.Batch{}
 	for range rows {
 		n := s.b.next.take()
@@ -208,25 +218,33 @@ func (s *sharing) insert(ctx context.Context, rows int, announce bool) error {
 	if announce {
 		batch.Queue("NOTIFY plain")
 	}
-	return s.plain.SendBatch(ctx, batch).Close() // one transaction
+	return conn.SendBatch(ctx, batch).Close() // one transaction
 }
 
-// commits times transactions of some rows.
+// commits times transactions of some rows by one client.
 func (s *sharing) commits(ctx context.Context, rows int) (sample, error) {
-	return load(ctx, 1, s.b.slice, mostCalls, func(ctx context.Context, _ int) error { return s.insert(ctx, rows, false) })
+	return load(ctx, 1, s.b.slice, mostCalls, func(ctx context.Context, _ int) error {
+		return s.insert(ctx, s.plain, rows, false)
+	})
 }
 
-// sending relates the rate at which the Adds of 64 clients are committed in PostgreSQL to that of plain transactions of
-// as many rows and bytes.
+// singles times transactions of one row by as many clients as add, as pgbench makes them.
+func (s *sharing) singles(ctx context.Context) (sample, error) {
+	return load(ctx, addingClients, s.b.slice, mostCalls, func(ctx context.Context, c int) error {
+		return s.insert(ctx, s.crowd[c], 1, false)
+	})
+}
+
+// sending relates the rate at which the Adds of many clients are committed in PostgreSQL to that of rows of as many
+// bytes: committed by as many connections, one at a time, and in transactions as large as the daemon's largest.
 func (s *sharing) sending(ctx context.Context) error {
-	const clients = 64
-	if _, err := s.sender.Client(clients - 1); err != nil {
+	if _, err := s.sender.Client(addingClients - 1); err != nil {
 		return err
 	}
 	adds := func(space string) func() (sample, error) {
 		return func() (sample, error) {
 			began := time.Now()
-			all, err := load(ctx, clients, s.b.slice, mostAdds, func(ctx context.Context, c int) error {
+			all, err := load(ctx, addingClients, s.b.slice, mostAdds, func(ctx context.Context, c int) error {
 				_, err := s.addOne(ctx, c, space)
 				return err
 			})
@@ -237,17 +255,23 @@ func (s *sharing) sending(ctx context.Context) error {
 			return all, err
 		}
 	}
-	all, err := s.b.turns(func() (sample, error) { return s.commits(ctx, rowsAtOnce) }, adds(spaceSent), adds(spaceLocal))
+	all, err := s.b.turns(func() (sample, error) { return s.commits(ctx, rowsAtOnce) },
+		func() (sample, error) { return s.singles(ctx) }, adds(spaceSent), adds(spaceLocal))
 	if err != nil {
 		return fmt.Errorf("sending: %w", err)
 	}
 	s.b.report.timed(fmt.Sprintf("commit %d rows in PostgreSQL", rowsAtOnce), s.size, 1, all[0])
-	s.b.report.timed("Add, not shared", s.size, clients, all[2])
-	r := s.b.report.timed("Add, until it is in PostgreSQL", s.size, clients, all[1])
-	r.compare("rows by plain commits", func(s []sample) (figure, floor float64) {
-		return s[0].perSecond(), s[1].perSecond() * rowsAtOnce
-	}, all[1], all[0])
+	s.b.report.timed("commit 1 row in PostgreSQL", s.size, addingClients, all[1])
+	s.b.report.timed("Add, not shared", s.size, addingClients, all[3])
+	r := s.b.report.timed("Add, until it is in PostgreSQL", s.size, addingClients, all[2])
+	r.compare("commits of 1 row", func(s []sample) (figure, floor float64) {
+		return s[0].perSecond(), s[1].perSecond()
+	}, all[2], all[1])
 	r.atLeast(0.4)
+	s.b.report.timed("Add, until it is in PostgreSQL", s.size, addingClients, all[2]).
+		compare(fmt.Sprintf("rows in commits of %d", rowsAtOnce), func(s []sample) (figure, floor float64) {
+			return s[0].perSecond(), s[1].perSecond() * rowsAtOnce
+		}, all[2], all[0])
 	return nil
 }
 
@@ -261,7 +285,7 @@ func (s *sharing) lag(ctx context.Context) error {
 	all, err := s.b.turns(
 		func() (sample, error) {
 			return load(ctx, 1, s.b.slice, mostCalls, func(ctx context.Context, _ int) error {
-				if err := s.insert(ctx, 1, true); err != nil {
+				if err := s.insert(ctx, s.plain, 1, true); err != nil {
 					return err
 				}
 				_, err := s.hears.WaitForNotification(ctx)
@@ -325,18 +349,12 @@ func (s *sharing) local(ctx context.Context) error {
 	return nil
 }
 
-// joins times joining beside reading as much from the database.
+// joins times joining beside streaming what it reads, the snapshot and the rows behind it, into a file that is synced.
 func (s *sharing) joins(ctx context.Context) error {
 	all, err := s.b.turns(
 		func() (sample, error) {
 			began := time.Now()
-			rows, err := s.plain.Query(ctx, "SELECT data FROM memsidecar.snapshot_part p JOIN memsidecar.space s "+
-				"ON s.id = p.space WHERE s.name = $1", spaceJoined)
-			if err != nil {
-				return sample{}, err
-			}
-			var data string
-			_, err = pgx.ForEachRow(rows, []any{&data}, func() error { return nil })
+			err := s.stream(ctx)
 			return one(time.Since(began)), err
 		},
 		func() (sample, error) {
@@ -347,9 +365,33 @@ func (s *sharing) joins(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("join: %w", err)
 	}
-	s.b.report.timed("read the snapshot from PostgreSQL", s.size, 1, all[0])
+	s.b.report.timed("stream what is joined into a file", s.size, 1, all[0])
 	r := s.b.report.timed("join", s.size, 1, all[1])
-	r.compare("reading the snapshot", p50s, all[1], all[0])
+	r.compare("streaming it", p50s, all[1], all[0])
 	r.atMost(3)
 	return nil
+}
+
+// stream writes the snapshot and the rows of the joined space to a file. Durable on return.
+func (s *sharing) stream(ctx context.Context) (err error) {
+	f, err := os.Create(filepath.Join(s.b.dir, "streamed"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
+	w := bufio.NewWriterSize(f, 1<<20)
+	for _, sql := range []string{
+		"SELECT data FROM memsidecar.snapshot_part p JOIN memsidecar.space s ON s.id = p.space WHERE s.name = $1",
+		"SELECT record FROM memsidecar.log l JOIN memsidecar.space s ON s.id = l.space WHERE s.name = $1",
+	} {
+		rows, err := s.plain.Query(ctx, sql, spaceJoined)
+		if err != nil {
+			return err
+		}
+		var data string
+		if _, err := pgx.ForEachRow(rows, []any{&data}, func() error { _, err := w.WriteString(data); return err }); err != nil {
+			return err
+		}
+	}
+	return errors.Join(w.Flush(), f.Sync())
 }

@@ -17,11 +17,11 @@ import (
 // maxAttempts bounds how often rows are merged again because somebody wrote to the same memories meanwhile.
 const maxAttempts = 100
 
-// merge brings the space from just before rows of one origin to just behind them. own says up to which operation this
-// store's own are in them; 0 is for rows that were read. The local operation is durable on return.
-func (s *Service) merge(ctx context.Context, sp *space, rows []pglog.Row, own int64) error {
+// merge brings the space from just before rows of one origin, with these records, to just behind them. own says up to
+// which operation this store's own are in them; 0 is for rows that were read. The local operation is durable on return.
+func (s *Service) merge(ctx context.Context, sp *space, rows []pglog.Row, recs []record, own int64) error {
 	m := &merging{service: s, space: sp, rows: rows, own: own, logs: newArrivals(s, sp)}
-	if err := m.decode(); err != nil {
+	if err := m.collect(recs); err != nil {
 		return err
 	}
 	return s.untilFresh(ctx, sp.name, func() error {
@@ -78,18 +78,15 @@ type merging struct {
 	logs *arrivals
 }
 
-// decode reads the records.
-func (m *merging) decode() error {
-	for i := range m.rows {
-		rec, err := decodeRecord(&m.rows[i])
-		if err != nil {
-			return err
-		}
+// collect notes what the records change.
+func (m *merging) collect(recs []record) error {
+	for i := range recs {
+		rec := &recs[i]
 		if i == 0 {
-			m.first = rec
+			m.first = *rec
 		}
 		m.changes = append(m.changes, rec.Changes...)
-		own, err := m.service.isOwn(m.space, &m.rows[i], &rec)
+		own, err := m.service.isOwn(m.space, &m.rows[i], rec)
 		if err != nil {
 			return err
 		}

@@ -113,6 +113,7 @@ func (s *Service) saveDue(sp *space) error {
 // send appends the oldest waiting operations, expressed against the head. Error: pglog.ErrBehind.
 func (s *Service) send(ctx context.Context, log *pglog.Log, sp *space) error {
 	var rows []pglog.Row
+	var recs []record
 	values, last, size := sp.state.Known.Clone(), int64(0), 0
 	for _, w := range sp.waiting.ops[:min(len(sp.waiting.ops), sendAtOnce)] {
 		if size > bytesAtOnce {
@@ -125,11 +126,12 @@ func (s *Service) send(ctx context.Context, log *pglog.Log, sp *space) error {
 		last = o.op
 		changes, _ := values.Rebase(o.changes, sp.forgottenSince(o.op)) // conflicts were reported when they arrived
 		// An operation that says nothing new is a row, too: somebody may wait for it.
-		text, err := encodeRecord(o, changes)
+		rec, text, err := encodeRecord(o, changes)
 		if err != nil {
 			return err
 		}
 		size += len(text)
+		recs = append(recs, rec)
 		rows = append(
 			rows,
 			pglog.Row{Origin: s.cfg.Store.Origin(), Epoch: sp.state.Line, Op: o.op, At: o.at.UTC(), Record: text},
@@ -140,7 +142,7 @@ func (s *Service) send(ctx context.Context, log *pglog.Log, sp *space) error {
 			return err
 		}
 	}
-	if err := s.merge(ctx, sp, rows, last); err != nil {
+	if err := s.merge(ctx, sp, rows, recs, last); err != nil {
 		return err
 	}
 	sp.show()
@@ -167,7 +169,11 @@ func (s *Service) receive(ctx context.Context, log *pglog.Log, sp *space, rows [
 				return err
 			}
 		}
-		if err := s.merge(ctx, sp, rows[:n], 0); err != nil {
+		recs, err := decodeRecords(rows[:n])
+		if err != nil {
+			return err
+		}
+		if err := s.merge(ctx, sp, rows[:n], recs, 0); err != nil {
 			return err
 		}
 		rows = rows[n:]

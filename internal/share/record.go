@@ -33,17 +33,29 @@ type record struct {
 	Entries []entryValue `json:"entries,omitempty"`
 }
 
-// encodeRecord returns the record of an operation with its changes against the log.
-func encodeRecord(o *operation, changes []merge.Change) (string, error) {
-	rec := record{Version: recordVersion, Actor: o.actor, Reason: o.reason, Changes: changes, Entries: o.entries}
+// encodeRecord returns the record of an operation with its changes against the log, and its text.
+func encodeRecord(o *operation, changes []merge.Change) (rec record, text string, err error) {
+	rec = record{Version: recordVersion, Actor: o.actor, Reason: o.reason, Changes: changes, Entries: o.entries}
 	if len(o.entries) > 0 {
 		rec.Version = logRecordVersion
 	}
 	raw, err := json.Marshal(rec)
 	if err != nil {
-		return "", fmt.Errorf("encode operation %d for the log: %w", o.op, err)
+		return rec, "", fmt.Errorf("encode operation %d for the log: %w", o.op, err)
 	}
-	return string(raw), nil
+	return rec, string(raw), nil
+}
+
+// decodeRecords reads the records of rows. Errors: memory.ErrNewerVersion, errRecord.
+func decodeRecords(rows []pglog.Row) (recs []record, err error) {
+	for i := range rows {
+		rec, err := decodeRecord(&rows[i])
+		if err != nil {
+			return nil, err
+		}
+		recs = append(recs, rec)
+	}
+	return recs, nil
 }
 
 // decodeRecord reads the record of a row. A newer version, or a member that is not known, is refused: what is not
