@@ -210,12 +210,12 @@ func (c *cluster) do(client, i int, in register) {
 	} else {
 		op.Output, err = c.read(ctx, s.node, in.id)
 	}
-	op.Return = int64(time.Since(c.start))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case err == nil:
 		c.positions[i] = s.node.share.Position("team", true)
+		op.Return = int64(time.Since(c.start)) // the position belongs to the reply: others may not read without it
 	case in.write == "":
 		return // nothing was read
 	default:

@@ -55,7 +55,8 @@ func (s *Service) Start(ctx context.Context, name, address string) error {
 // here on return. Errors: memory.ErrExists when the local space is shared already; those of pglog.
 func (s *Service) Join(ctx context.Context, remoteName, name, address string, readOnly bool) error {
 	return s.setUp(ctx, name, address, readOnly, func(log *pglog.Log, sp *space) (err error) {
-		fresh := sp.applied == 0 // there is nothing here
+		_, _, changed := s.cfg.Store.Space(name).Look(nil)
+		fresh := changed == 0 // there is nothing here; from now on operations are queued
 		remote, err := s.enter(ctx, log, sp, remoteName)
 		if err != nil {
 			return err
