@@ -228,18 +228,24 @@ func (s *Service) reportDue(sp *space) bool {
 	return sp.memberAt.IsZero() || since >= settleEvery || moved && since >= s.cfg.Poll
 }
 
-// rests reports whether an exchange of a space would have nothing to do, when its log is where this machine left it.
-// The caller may use the space.
-func (s *Service) rests(sp *space) bool {
+// hasNews reports whether there is something to send or to ask for, although the log is where this machine left it. The
+// caller may use the space.
+func (s *Service) hasNews(sp *space) bool {
 	sp.mu.Lock()
-	idle := len(sp.queue) == 0 && len(sp.asked) == 0 && sp.shown.Error == ""
+	queued := len(sp.queue) > 0 || len(sp.asked) > 0
 	sp.mu.Unlock()
-	now, head := s.cfg.Now(), sp.state.Remote.Head.Seq
-	k := &sp.purges
-	return idle && len(sp.waiting.ops) == 0 && sp.done <= head && !k.due && !k.open && !k.confirms &&
-		len(s.purgesOf(sp.name)) == 0 && now.Sub(sp.settledAt) < settleEvery &&
-		(head == sp.memberSeq || sp.shown.Unlisted) && !s.reportDue(sp) &&
-		(sp.readOnly || sp.snapshotAt >= 0 && head-sp.snapshotAt < snapshotEvery)
+	k, head := &sp.purges, sp.state.Remote.Head.Seq
+	return queued || sp.again || len(sp.waiting.ops) > 0 || sp.done > head || k.open || k.confirms ||
+		len(s.purgesOf(sp.name)) > 0
+}
+
+// hasChores reports whether there is something to report, to record or to look up, for which nobody waits. The caller
+// may use the space.
+func (s *Service) hasChores(sp *space) bool {
+	head := sp.state.Remote.Head.Seq
+	return sp.purges.due || s.cfg.Now().Sub(sp.settledAt) >= settleEvery ||
+		head != sp.memberSeq && !sp.status().Unlisted || s.reportDue(sp) ||
+		!sp.readOnly && (sp.snapshotAt < 0 || head-sp.snapshotAt >= snapshotEvery)
 }
 
 // list names this machine in the list of a space. Who only receives may lack the right.

@@ -474,7 +474,9 @@ func (f *fleet) confirm(ctx context.Context) {
 		return err
 	})
 	for _, name := range names {
-		if err == nil && !f.service.Shared(name) {
+		if f.service.Shared(name) {
+			f.service.wake(name) // a crash came before the confirmation
+		} else if err == nil {
 			var release func()
 			if release, err = f.service.Use(ctx, []string{name}, false); err == nil {
 				release()

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -220,6 +222,47 @@ func TestFleetDatabaseAway(t *testing.T) {
 		return ""
 	})
 	b.holds("user-3", "m1", "Water")
+}
+
+// TestFleetReconnects: one statement says which spaces have news, so a node whose connection broke exchanges only those.
+func TestFleetReconnects(t *testing.T) {
+	t.Parallel()
+	const spaces = 80
+	pg := postgres.Start(t)
+	address := pg.Database(t, "fleet_reconnects")
+	p := newProxy(t, pg)
+	a, b := member(t, crashfs.New(), p.address("fleet_reconnects"), nil), member(t, crashfs.New(), address, nil)
+	for i := range spaces {
+		must(t, a.put(fmt.Sprint("user-", i), "m1", "Tea"))
+	}
+	eventually(t, func() string { // and that is reported, which the next exchange would do otherwise
+		return strings.TrimPrefix(query(t, address, "SELECT count(*)::text FROM memsidecar.member WHERE position < 1"), "0")
+	})
+	var sent atomic.Int64 // pieces, of which each exchange has at least one
+	p.set(func(way direction) verdict {
+		if way == toServer {
+			sent.Add(1)
+		}
+		return pass
+	})
+	must(t, b.put("user-7", "m2", "No sugar")) // an announcement may be lost with the connection
+	sent.Store(0)
+	broken := time.Now()
+	p.move(pg)
+	a.holds("user-7", "m2", "No sugar")
+	within(t, 20*time.Second, func() string {
+		for _, st := range a.share.Status() {
+			if st.Contact.Before(broken) || st.Error != "" {
+				return fmt.Sprintf("%+v", st)
+			}
+		}
+		return ""
+	})
+	if n := sent.Load(); n >= spaces {
+		t.Errorf("%d pieces were sent for one space of %d with news", n, spaces)
+	} else {
+		t.Logf("%d pieces were sent", n)
+	}
 }
 
 // TestFleetPurge: a purge reaches the journal of a node that has dropped the space, and no other space.

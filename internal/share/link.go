@@ -29,7 +29,7 @@ type link struct {
 	// spaces to exchange, by their number in the database, which two of them may share. Guarded by mu.
 	spaces map[int64][]*space
 	// due are those of them that have something to do. Guarded by mu.
-	due map[*space]bool
+	due *queue
 	// interrupt ends the wait for announcements; nil when nothing waits. Guarded by mu.
 	interrupt context.CancelFunc
 	// busy is held while a space is exchanged.
@@ -40,7 +40,7 @@ type link struct {
 
 // newLink returns a link without spaces.
 func newLink(s *Service, address string) *link {
-	return &link{service: s, address: address, spaces: map[int64][]*space{}, due: map[*space]bool{},
+	return &link{service: s, address: address, spaces: map[int64][]*space{}, due: newQueue(),
 		urgent: make(chan struct{}, 1)}
 }
 
@@ -65,7 +65,7 @@ func (l *link) remove(sp *space) {
 	if len(l.spaces[id]) == 0 {
 		delete(l.spaces, id)
 	}
-	delete(l.due, sp)
+	l.due.drop(sp)
 	l.mu.Unlock()
 	l.busy.Lock()
 	l.busy.Unlock() //nolint:staticcheck // an exchange that had begun has ended
@@ -98,7 +98,8 @@ func (s *Service) lockExchange(sp *space) (release func()) {
 	return l.busy.Unlock
 }
 
-// wake has the link look at a space soon; when it is urgent, also in a pause after a failure.
+// wake has the link look at a space soon; when it is urgent, before those that nobody waits for, and also in a pause
+// after a failure.
 func (l *link) wake(sp *space, urgent bool) {
 	if urgent {
 		select {
@@ -108,7 +109,7 @@ func (l *link) wake(sp *space, urgent bool) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.due[sp] = true
+	l.due.put(sp, urgent)
 	if l.interrupt != nil {
 		l.interrupt()
 	}
@@ -131,13 +132,20 @@ func (l *link) membersOf(id int64) []*space {
 	return l.spaces[id]
 }
 
-// takeDue returns the spaces with something to do.
-func (l *link) takeDue() []*space {
+// take returns the next space with something to do, nil when there is none.
+func (l *link) take() *space {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	due := slices.Collect(maps.Keys(l.due))
-	clear(l.due)
-	return due
+	return l.due.take()
+}
+
+// put has the link look at spaces when it has served those that requests wait for.
+func (l *link) put(list []*space) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, sp := range list {
+		l.due.put(sp, false)
+	}
 }
 
 // run keeps a connection and exchanges operations until ctx ends. After a failure it waits, each time longer.
@@ -165,7 +173,7 @@ func (l *link) run(ctx context.Context) {
 	}
 }
 
-// session exchanges over one connection until it fails. worked says that something was exchanged.
+// session exchanges over one connection until it fails. worked says that something was exchanged, or nothing had to be.
 func (l *link) session(ctx context.Context) (worked bool, err error) {
 	log, err := pglog.Connect(ctx, l.address)
 	if err != nil {
@@ -175,55 +183,78 @@ func (l *link) session(ctx context.Context) (worked bool, err error) {
 	if err := log.CheckSchema(ctx); err != nil {
 		return false, err
 	}
-	next, err := l.poll(ctx, log)
-	if err != nil {
-		return false, err
-	}
 	for {
-		for _, sp := range next {
-			if err := l.exchange(ctx, log, sp); err != nil {
-				return worked, err
-			}
-			worked = true
+		if err := l.poll(ctx, log); err != nil {
+			return worked, err
 		}
-		if next = l.takeDue(); len(next) > 0 {
-			continue
-		}
-		if next, err = l.idle(ctx, log); err != nil || ctx.Err() != nil {
-			return worked, errors.Join(err, ctx.Err())
+		did, err := l.untilPoll(ctx, log)
+		worked = worked || did
+		if err != nil {
+			return worked, err
 		}
 	}
 }
 
-// poll asks how far the logs are, in one statement for all spaces, and returns those that are not where this machine
-// left them, or have something to do. At first all have: nothing was reported yet.
-func (l *link) poll(ctx context.Context, log *pglog.Log) (out []*space, err error) {
+// untilPoll exchanges what has something to do until it is time for the next poll.
+func (l *link) untilPoll(ctx context.Context, log *pglog.Log) (worked bool, err error) {
+	pause, cancel := context.WithTimeout(ctx, l.service.cfg.Poll)
+	defer cancel()
+	for pause.Err() == nil {
+		if sp := l.take(); sp != nil {
+			if err := l.exchange(ctx, log, sp); err != nil {
+				return worked, err
+			}
+			l.put(l.behind(log.Heard()))
+		} else if err := l.idle(pause, log); err != nil {
+			return worked, err
+		}
+		worked = true
+	}
+	return worked, ctx.Err()
+}
+
+// choresAtOnce bounds how many spaces without news are exchanged between two polls, so that a node that has just
+// started does not exchange all of its own before it does anything else.
+const choresAtOnce = 100
+
+// poll asks how far the logs are, in one statement for all spaces, and puts those into the queue that are not where
+// this machine left them, or have something to send. Of the others, those with something to report or to record follow,
+// a few each time, the longest unreported first.
+func (l *link) poll(ctx context.Context, log *pglog.Log) error {
 	l.mu.Lock()
 	ids := slices.Collect(maps.Keys(l.spaces))
 	l.mu.Unlock()
 	heads, err := log.Heads(ctx, ids)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	l.busy.Lock()
 	defer l.busy.Unlock()
 	now := l.service.cfg.Now()
+	var news, chores []*space
 	for _, sp := range l.members() {
-		switch head, known := heads[sp.state.Remote.ID]; {
+		head, known := heads[sp.state.Remote.ID]
+		switch {
 		case sp.stopped():
-		case known && head.Equal(sp.state.Remote.Head) && l.service.rests(sp):
+		case !known || !head.Equal(sp.state.Remote.Head) || l.service.hasNews(sp):
+			news = append(news, sp)
+		default:
 			sp.contact(now)
 			if err := l.saveDue(sp); err != nil {
-				return nil, err
+				return err
 			}
-		default:
-			out = append(out, sp)
+			if l.service.hasChores(sp) {
+				chores = append(chores, sp)
+			}
 		}
 	}
-	return out, nil
+	slices.SortFunc(chores, func(a, b *space) int { return a.memberAt.Compare(b.memberAt) })
+	l.put(news)
+	l.put(chores[:min(len(chores), choresAtOnce)])
+	return nil
 }
 
-// saveDue is Service.saveDue of a space that rests. The caller holds busy.
+// saveDue is Service.saveDue of a space without news. The caller holds busy.
 func (l *link) saveDue(sp *space) error {
 	if !l.service.exchanges(sp) {
 		return nil // it is about to be dropped, and its file with it
@@ -253,6 +284,7 @@ func (l *link) exchange(ctx context.Context, log *pglog.Log, sp *space) error {
 		return nil
 	}
 	err := l.service.exchange(ctx, log, sp)
+	sp.again = err != nil
 	switch {
 	case err == nil:
 		sp.contact(l.service.cfg.Now())
@@ -299,29 +331,25 @@ func isLasting(err error) bool {
 		errors.As(err, &invalid)
 }
 
-// idle waits until something is announced, written here, or it is time to poll. It returns the spaces to look at.
-func (l *link) idle(ctx context.Context, log *pglog.Log) ([]*space, error) {
-	waiting, cancel := context.WithTimeout(ctx, l.service.cfg.Poll)
+// idle waits until something is announced, written here, or ctx ends.
+func (l *link) idle(ctx context.Context, log *pglog.Log) error {
+	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l.mu.Lock()
-	if len(l.due) > 0 {
+	if !l.due.empty() {
 		l.mu.Unlock()
-		return nil, nil
+		return nil
 	}
 	l.interrupt = cancel
 	l.mu.Unlock()
 	rows, err := log.Wait(waiting)
-	polled := errors.Is(waiting.Err(), context.DeadlineExceeded)
 	l.mu.Lock()
 	l.interrupt = nil
 	l.mu.Unlock()
-	switch {
-	case err != nil:
-		return nil, err
-	case len(rows) == 0 && polled:
-		return l.poll(ctx, log)
+	if err == nil {
+		l.put(l.behind(rows))
 	}
-	return l.behind(rows), nil
+	return err
 }
 
 // behind returns the spaces about which something was announced that this machine may not have: not those whose rows it

@@ -41,6 +41,8 @@ type space struct {
 	saved atomic.Int64
 	// savedRead is the newest local operation that is in Known, by the file of the state.
 	savedRead int64
+	// again says that the last exchange failed.
+	again bool
 	// unsaved is since when the file is older than the state; zero when it is not.
 	unsaved time.Time
 

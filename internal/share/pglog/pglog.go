@@ -51,7 +51,7 @@ type Log struct {
 	conn *pgx.Conn
 	// often is how the statements of each exchange are executed.
 	often pgx.QueryExecMode
-	// heard is what was announced and not returned by Wait yet: the newest row by the number of the space.
+	// heard is what was announced and not returned by Wait or Heard yet: the newest row by the number of the space.
 	heard map[int64]int64
 }
 
@@ -215,8 +215,13 @@ func (l *Log) Wait(ctx context.Context) (rows map[int64]int64, err error) {
 	if err != nil && (ctx.Err() == nil || l.conn.IsClosed()) {
 		return nil, fmt.Errorf("wait for the database: %w", err)
 	}
+	return l.Heard(), nil
+}
+
+// Heard is Wait without waiting: it returns what was announced meanwhile.
+func (l *Log) Heard() (rows map[int64]int64) {
 	rows, l.heard = l.heard, map[int64]int64{}
-	return rows, nil
+	return rows
 }
 
 // IsRefusal reports whether the server answered and said no, so that trying again soon is of no use: a wrong password,
