@@ -41,12 +41,13 @@ func (f Fleet) withDefaults() Fleet {
 	return f
 }
 
-// share is what the sharing of spaces is to do, nil when the daemon is no node.
-func (f Fleet) share() *share.Fleet {
+// fleet is what the sharing of spaces is to do, nil when the daemon is no node.
+func (c Config) fleet() *share.Fleet {
+	f := c.Fleet
 	if f.URL == "" {
 		return nil
 	}
-	return &share.Fleet{URL: f.URL, Ack: share.Ack(f.Ack), Idle: f.Idle, Bytes: f.Bytes}
+	return &share.Fleet{URL: f.URL, Ack: share.Ack(f.Ack), Idle: f.Idle, Bytes: f.Bytes, NoReflection: c.ReflectDisabled}
 }
 
 // fleetSettings lists the keys of Fleet.

@@ -12,6 +12,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/share/merge"
 	"github.com/memsidecar/memsidecar/internal/share/pglog"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 // Fleet says how spaces that nobody listed are opened, and when they are dropped.
@@ -20,6 +21,8 @@ type Fleet struct {
 	Ack   Ack           // of the spaces that are opened
 	Idle  time.Duration // after which a space that nobody uses is dropped
 	Bytes int64         // about how much the open spaces may take together, in RAM and on disk
+	// NoReflection says that sessions are never reflected here, so one that has ended does not keep its space.
+	NoReflection bool
 }
 
 // openTimeout bounds how long the opening of a space goes on when nobody waits for it any more.
@@ -40,7 +43,7 @@ type fleet struct {
 	mu sync.Mutex
 	// uses has the spaces that are open, or about to be. Guarded by mu.
 	uses map[string]*use
-	// total is about what they take, as of the last sweep and with what was opened since. Guarded by mu.
+	// total is about what they take. Guarded by mu.
 	total           int64
 	opened, dropped int64         // since the start; guarded by mu
 	err             string        // of the last opening that failed; "" since one succeeded; guarded by mu
@@ -82,7 +85,8 @@ func (f *fleet) adopt() error {
 	}
 	for name, sp := range s.spaces {
 		if sp.state.Fleet {
-			f.uses[name] = &use{last: s.cfg.Now(), bytes: f.measure(name)}
+			f.uses[name] = &use{last: s.cfg.Now()}
+			f.recount(name)
 		}
 	}
 	return nil
@@ -92,9 +96,46 @@ func (f *fleet) adopt() error {
 func (f *fleet) measure(name string) int64 {
 	bytes := int64(spaceBytes)
 	for _, m := range f.service.cfg.Store.Space(name).Memories() {
-		bytes += memoryBytes + 2*int64(len(m.Content)+len(m.StructuredData()))
+		bytes += bytesOf(m)
 	}
 	return bytes
+}
+
+// bytesOf estimates how much a memory takes, nil nothing.
+func bytesOf(m *memory.Memory) int64 {
+	if m == nil {
+		return 0
+	}
+	return memoryBytes + 2*int64(len(m.Content)+len(m.StructuredData()))
+}
+
+// grow counts what an operation adds to an open space.
+func (f *fleet) grow(rec *journal.Record) {
+	more := int64(0)
+	for i := range rec.Changes {
+		if c := rec.Changes[i].Memory; c != nil {
+			more += bytesOf(c.After) - bytesOf(c.Before)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if u := f.uses[rec.Space]; u != nil {
+		f.count(u, u.bytes+more)
+	}
+}
+
+// count sets what a space takes. Where all take too much from then on, there is a sweep soon. The caller holds mu.
+func (f *fleet) count(u *use, bytes int64) {
+	before := f.total
+	f.total += bytes - u.bytes
+	u.bytes = bytes
+	if before > f.cfg.Bytes || f.total <= f.cfg.Bytes {
+		return // the next sweep knows
+	}
+	select {
+	case f.full <- struct{}{}:
+	default: // it is known
+	}
 }
 
 // FleetStatus is how a fleet goes on this node.
@@ -238,6 +279,7 @@ func (f *fleet) end(name string, t *turn, err error) {
 	u := f.uses[name]
 	u.turn, t.err = nil, err
 	if u.users == 0 && !f.service.Shared(name) {
+		f.count(u, 0)
 		delete(f.uses, name)
 	}
 	close(t.done)
@@ -338,23 +380,16 @@ func (f *fleet) admit(ctx context.Context, name string, create bool) (err error)
 	s.logs[found.remote.Log] = sp
 	s.attach(sp)
 	s.mu.Unlock()
-	f.add(name)
+	f.recount(name)
 	return nil
 }
 
-// add counts what a space takes that was opened.
-func (f *fleet) add(name string) {
+// recount sets what a space takes to what it holds.
+func (f *fleet) recount(name string) {
+	bytes := f.measure(name) // without mu: the store may wait for it meanwhile
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	u := f.uses[name]
-	u.bytes = f.measure(name)
-	if f.total += u.bytes; f.total <= f.cfg.Bytes {
-		return
-	}
-	select {
-	case f.full <- struct{}{}:
-	default: // it is known
-	}
+	f.count(f.uses[name], bytes)
 }
 
 // fetch reads a space from the database, or creates it there.
@@ -541,8 +576,9 @@ func (f *fleet) drop(ctx context.Context, name string) (dropped bool, err error)
 	}
 	_, _, changed := s.cfg.Store.Space(name).Look(nil)
 	if needed, err := s.needsNode(sp); needed || err != nil {
+		f.recount(name)
 		f.mu.Lock()
-		u.bytes, u.last = f.measure(name), s.cfg.Now() // it is not looked at again at once: that reads files
+		u.last = s.cfg.Now() // it is not looked at again at once: that reads files
 		f.mu.Unlock()
 		return false, err
 	}
@@ -570,7 +606,7 @@ func (f *fleet) drop(ctx context.Context, name string) (dropped bool, err error)
 	sp.leave()
 	f.mu.Lock()
 	f.dropped++
-	f.total -= u.bytes
+	f.count(u, 0)
 	f.mu.Unlock()
 	return true, s.forgetSpace(name)
 }
@@ -607,7 +643,7 @@ func (sp *space) setClosing(closing bool) {
 }
 
 // needsNode reports whether something of a space is only on this node: an operation or a purge that is not sent, a
-// session without its reflection, a proposal for a person. One with a mirror stays, too.
+// session that goes on or waits for its reflection, a proposal for a person. One with a mirror stays, too.
 func (s *Service) needsNode(sp *space) (bool, error) {
 	if len(s.purgesOf(sp.name)) > 0 {
 		return true, nil
@@ -619,7 +655,8 @@ func (s *Service) needsNode(sp *space) (bool, error) {
 		return true, nil
 	}
 	for _, session := range s.cfg.Store.Space(sp.name).Sessions() {
-		if session.State != memory.SessionReflected {
+		ended := session.State == memory.SessionEnded && s.fleet.cfg.NoReflection
+		if session.State != memory.SessionReflected && !ended {
 			return true, nil
 		}
 	}

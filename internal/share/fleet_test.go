@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -185,6 +186,66 @@ func TestFleetDrops(t *testing.T) {
 			for i := range 5 {
 				a.holds(fmt.Sprint("user-", i), "m1", fmt.Sprint("Likes number ", i))
 			}
+		})
+	}
+}
+
+// TestFleetGrowth: what is written to an open space counts for the budget.
+func TestFleetGrowth(t *testing.T) {
+	t.Parallel()
+	address := postgres.Start(t).Database(t, "fleet_growth")
+	const limit = 200 << 10
+	a := member(t, crashfs.New(), address, func(f *share.Fleet) { f.Bytes = limit })
+	must(t, a.put("idle", "m1", "Tea"))
+	release, err := a.share.Use(t.Context(), []string{"busy"}, true)
+	must(t, err)
+	defer release()
+	for i := range 40 {
+		must(t, a.put("busy", fmt.Sprint("m", i), "Coffee"))
+	}
+	eventually(t, func() string {
+		if st := a.share.FleetStatus(); st.Dropped != 1 || a.store.Space("idle").Count() != 0 {
+			return fmt.Sprintf("the space that nobody uses is not dropped: %+v", st)
+		}
+		return ""
+	})
+	if st := a.share.FleetStatus(); st.Bytes <= limit || st.Open != 1 {
+		t.Errorf("one space with 40 memories: %+v", st)
+	}
+	a.holds("idle", "m1", "Tea")
+}
+
+// TestFleetWithoutReflection: a session that has ended keeps its space only where it will be reflected. One that goes on
+// keeps it everywhere.
+func TestFleetWithoutReflection(t *testing.T) {
+	t.Parallel()
+	pg := postgres.Start(t)
+	for _, off := range []bool{false, true} {
+		t.Run(fmt.Sprint("off ", off), func(t *testing.T) {
+			a := member(t, crashfs.New(), pg.Database(t, fmt.Sprint("fleet_reflection_", off)), func(f *share.Fleet) {
+				f.Idle, f.NoReflection = 200*time.Millisecond, off
+			})
+			for _, state := range []memory.SessionState{memory.SessionOpen, memory.SessionEnded, memory.SessionReflected} {
+				release, err := a.share.Use(t.Context(), []string{string(state)}, true)
+				must(t, err)
+				_, err = a.store.Update(t.Context(), store.Meta{Space: string(state), Actor: journal.ActorSession},
+					func(tx *store.Tx) error {
+						tx.PutSession(&memory.Session{ID: "s1", State: state, StartedAt: time.Now(), LastAt: time.Now()})
+						return nil
+					})
+				must(t, err)
+				release()
+			}
+			want := []string{string(memory.SessionEnded), string(memory.SessionOpen)}
+			if off {
+				want = want[1:]
+			}
+			eventually(t, func() string {
+				if got := a.share.Names(); !slices.Equal(got, want) {
+					return fmt.Sprintf("open: %v; want %v", got, want)
+				}
+				return ""
+			})
 		})
 	}
 }

@@ -175,8 +175,12 @@ func (s *Service) Apply(rec *journal.Record) {
 	s.mu.RLock()
 	sp := s.spaces[rec.Space]
 	s.mu.RUnlock()
-	if sp != nil {
-		sp.note(rec)
+	if sp == nil {
+		return
+	}
+	sp.note(rec)
+	if s.fleet != nil && sp.state.Fleet {
+		s.fleet.grow(rec)
 	}
 }
 
