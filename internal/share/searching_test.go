@@ -122,9 +122,11 @@ func TestMirrorRights(t *testing.T) {
 		{"roles last", false, []string{pglog.Schema(0), mirror.Schema(), pglog.Roles(false) + mirror.Rights(), mirror.Rights()}},
 		{"spaces", true, []string{pglog.Schema(0), pglog.Roles(true) + mirror.Rights(), mirror.Schema()}},
 		{"spaces last", true, []string{pglog.Schema(0), mirror.Schema(), pglog.Roles(true) + mirror.Rights(), mirror.Rights()}},
+		{"spaces, then roles", true, []string{pglog.Schema(0), pglog.Roles(true) + mirror.Rights(), mirror.Schema(),
+			pglog.Roles(false) + mirror.Rights()}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			address := pg.Database(t, "r"+strings.ReplaceAll(tt.name, " ", ""))
+			address := pg.Database(t, "r"+strings.NewReplacer(" ", "", ",", "").Replace(tt.name))
 			for _, sql := range tt.sql {
 				pg.Exec(t, address, sql)
 			}
@@ -160,9 +162,12 @@ func TestMirrorRights(t *testing.T) {
 			q := func() *mirror.Query {
 				return asked(map[string]float64{"fact": 1}, func(q *mirror.Query) { q.Limit = 10 })
 			}
-			for user, want := range own {
-				if got := a.foundBy(user, q()); got != want {
-					t.Errorf("%s finds %q, want %q", pglog.Shown(user), got, want)
+			for _, sql := range append([]string{""}, tt.sql...) { // each can be run again, in any order, and changes nothing
+				pg.Exec(t, address, sql)
+				for user, want := range own {
+					if got := a.foundBy(user, q()); got != want {
+						t.Errorf("%s finds %q, want %q", pglog.Shown(user), got, want)
+					}
 				}
 			}
 			for _, user := range []string{ada, eve} { // an administrator reads no memory, and somebody without a role nothing

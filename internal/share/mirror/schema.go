@@ -35,15 +35,30 @@ const prelude = `CREATE TABLE IF NOT EXISTS memsidecar.mirror_migration (
 );
 `
 
+// dropAll removes the tables of mirrors, or what somebody left of them.
+const dropAll = "DROP TABLE IF EXISTS memsidecar.memories, memsidecar.mirror, memsidecar.mirror_maker, " +
+	"memsidecar.mirror_migration;\n"
+
+// What tables and columns there must be.
+const (
+	hasMemories = "to_regclass('memsidecar.memories') IS NOT NULL"
+	hasRest     = "to_regclass('memsidecar.mirror') IS NOT NULL AND to_regclass('memsidecar.mirror_maker') IS NOT NULL AND " +
+		"(SELECT count(*) = 2 FROM pg_attribute WHERE attrelid = to_regclass('memsidecar.memories') AND " +
+		"attname IN ('e5', 'minilm') AND NOT attisdropped)"
+)
+
 // lockKey is the advisory lock that migrations of one database take turns with.
 const lockKey = 0x6d656d6d6972726f
 
-// Schema returns the SQL that creates the tables of mirrors beside those of the log, with Rights, as one transaction.
+// Schema returns the SQL that creates the tables of mirrors beside those of the log, with Rights, as one transaction. It
+// can be run again, and does what Migrate does.
 func Schema() string {
 	var b strings.Builder
-	b.WriteString("BEGIN;\n" + prelude)
+	b.WriteString("BEGIN;\nDO $mirror$ BEGIN\nIF NOT (" + hasMemories + " AND " + hasRest + ") THEN\n" + dropAll +
+		"END IF;\nEND $mirror$;\n" + prelude)
 	for i := range versions {
-		b.WriteString("\n" + migration(i))
+		fmt.Fprintf(&b, "\nDO $mirror$ BEGIN\nIF NOT EXISTS (SELECT FROM memsidecar.mirror_migration WHERE version = %d) THEN\n"+
+			"%sEND IF;\nEND $mirror$;\n", i+1, migration(i))
 	}
 	b.WriteString("\n" + rights + "\nCOMMIT;\n")
 	return b.String()
@@ -76,10 +91,7 @@ const (
 // inspect looks at the tables of mirrors.
 func inspect(ctx context.Context, conn querier) (condition, error) {
 	var memories, rest bool
-	err := conn.QueryRow(ctx, "SELECT to_regclass('memsidecar.memories') IS NOT NULL, "+
-		"to_regclass('memsidecar.mirror') IS NOT NULL AND to_regclass('memsidecar.mirror_maker') IS NOT NULL AND "+
-		"(SELECT count(*) = 2 FROM pg_attribute WHERE attrelid = to_regclass('memsidecar.memories') AND "+
-		"attname IN ('e5', 'minilm') AND NOT attisdropped)").Scan(&memories, &rest)
+	err := conn.QueryRow(ctx, "SELECT "+hasMemories+", "+hasRest).Scan(&memories, &rest)
 	switch {
 	case err != nil:
 		return none, wrap(err, "look for the mirror")
@@ -115,8 +127,7 @@ func (m *Mirror) Migrate(ctx context.Context) error {
 		}
 		sql := prelude
 		if is != whole { // somebody dropped what was there, or some of it
-			sql = "DROP TABLE IF EXISTS memsidecar.memories, memsidecar.mirror, memsidecar.mirror_maker, " +
-				"memsidecar.mirror_migration;\n" + prelude
+			sql = dropAll + prelude
 		}
 		if _, err := tx.Conn().PgConn().Exec(ctx, sql).ReadAll(); err != nil {
 			return wrap(err, "create the mirror")

@@ -35,19 +35,22 @@ const lockKey = 0x6d656d7369646563
 // Version is the newest version of the schema.
 func Version() int { return len(versions) }
 
-// Schema returns the SQL that brings a database from a version, 0 for none, to the newest one, as one transaction.
+// Schema returns the SQL that brings a database from a version, 0 for none, to the newest one, as one transaction. It
+// can be run again.
 func Schema(from int) string {
 	var b strings.Builder
 	b.WriteString("BEGIN;\n" + prelude)
 	for i := from; i < len(versions); i++ {
-		b.WriteString("\n" + migration(i))
+		fmt.Fprintf(&b, "\nDO $log$ BEGIN\nIF NOT EXISTS (SELECT FROM memsidecar.migration WHERE version = %d) THEN\n"+
+			"%sEND IF;\nEND $log$;\n", i+1, migration(i))
 	}
 	b.WriteString("\nCOMMIT;\n")
 	return b.String()
 }
 
 // Roles returns the SQL of the roles reader, writer and administrator; with bySpace also that of row-level security, by
-// which an administrator decides who sees which space. The schema must be there.
+// which an administrator decides who sees which space. The schema must be there. It can be run again, with and without
+// bySpace, and leaves the permissions that were given.
 func Roles(bySpace bool) string {
 	names := []string{"roles/roles.sql", "roles/by_space.sql"}
 	if !bySpace {

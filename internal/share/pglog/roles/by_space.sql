@@ -1,7 +1,9 @@
 -- Who may see which space: row-level security. One row of memsidecar.permission lets a user, or the members of a group,
 -- read a space, or write to it too. Spaces that exist when it is run stay open to memsidecar_reader and
--- memsidecar_writer until their rows are changed. The owner of the tables is not bound by it. It is run once.
-BEGIN;
+-- memsidecar_writer until their rows are changed. The owner of the tables is not bound by it. Run again, it
+-- changes nothing.
+DO $by_space$ BEGIN
+IF to_regclass('memsidecar.permission') IS NULL THEN
 CREATE TABLE memsidecar.permission (
   space text NOT NULL,                    -- name of a space, also of one that is still to be created
   role  name NOT NULL,                    -- a user or a group
@@ -66,4 +68,5 @@ ALTER TABLE memsidecar.snapshot      ENABLE ROW LEVEL SECURITY;
 ALTER TABLE memsidecar.snapshot_part ENABLE ROW LEVEL SECURITY;
 ALTER TABLE memsidecar.purge         ENABLE ROW LEVEL SECURITY;
 ALTER TABLE memsidecar.member        ENABLE ROW LEVEL SECURITY;
-COMMIT;
+END IF;
+END $by_space$;
