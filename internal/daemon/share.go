@@ -51,50 +51,69 @@ func (d *daemon) madeVectors(ctx context.Context, space string, lacking []mirror
 	return out, err
 }
 
-// findShare reports the shared spaces whose exchange fails.
+// findShare reports the fleet and the shared spaces. Of those that a fleet opened, of which there may be thousands, only
+// the ones whose exchange fails.
 func (d *daemon) findShare() (out []rpc.Finding) {
 	if f := d.share.FleetStatus(); f != nil {
 		out = append(out, fleetFinding(f))
 	}
 	for _, s := range d.share.Status() {
-		switch {
-		case s.Fleet && s.Error == "" && d.share.Fleet():
-			// there may be thousands
-		case s.Stopped:
-			out = append(out, rpc.Finding{Name: "share", Level: rpc.LevelFail,
-				Detail: rpc.Say("space %s is not exchanged any more; local work goes on: %s", s.Space, s.Error),
-				Remedy: rpc.Say("see `memsidecar share status`")})
-		case s.Error != "":
-			waiting := rpc.Say("%d operations wait", s.Waiting)
-			if !s.Oldest.IsZero() {
-				waiting = rpc.Say("%d operations wait, the oldest since %s", s.Waiting,
-					s.Oldest.In(d.cfg.Location()).Format(time.DateOnly))
-			}
-			out = append(out, rpc.Finding{Name: "share", Level: rpc.LevelWarn,
-				Detail: append(rpc.Say("space %s is not exchanged: %s", s.Space, s.Error), waiting...),
-				Remedy: rpc.Say("it goes on by itself when the database answers; what waits is kept for %d days at least",
-					store.MaxNeededDays)})
-		case s.ReadOnly:
-			out = append(out, rpc.Finding{Name: "share", Level: rpc.LevelOK,
-				Detail: rpc.Say("space %s is shared read-only with %s: it is received and not changed here", s.Space, s.Database)})
-		default:
-			out = append(out, rpc.Finding{Name: "share", Level: rpc.LevelOK,
-				Detail: rpc.Say("space %s is shared with %s, %d operations wait", s.Space, s.Database, s.Waiting)})
+		if !s.Fleet || s.Error != "" || !d.share.Fleet() {
+			out = append(out, shareFinding(&s, d.cfg.Location()))
 		}
 	}
 	return out
 }
 
+// shareFinding reports how the sharing of a space goes.
+func shareFinding(s *share.Status, loc *time.Location) rpc.Finding {
+	f := rpc.Finding{Name: "share", Level: rpc.LevelOK}
+	switch {
+	case s.Stopped:
+		f.Level = rpc.LevelFail
+		f.Detail = rpc.Say("space %s is not exchanged any more; local work goes on: %s", s.Space, s.Error)
+		f.Remedy = rpc.Say("see `memsidecar share status`")
+		return f
+	case s.Error != "":
+		waiting := rpc.Say("%d operations wait", s.Waiting)
+		if !s.Oldest.IsZero() {
+			waiting = rpc.Say("%d operations wait, the oldest since %s", s.Waiting, s.Oldest.In(loc).Format(time.DateOnly))
+		}
+		f.Level = rpc.LevelWarn
+		f.Detail = append(rpc.Say("space %s is not exchanged: %s", s.Space, s.Error), waiting...)
+		f.Remedy = rpc.Say("it goes on by itself when the database answers; what waits is kept for %d days at least",
+			store.MaxNeededDays)
+		return f
+	case s.ReadOnly:
+		f.Detail = rpc.Say("space %s is shared read-only with %s: it is received and not changed here", s.Space, s.Database)
+	default:
+		f.Detail = rpc.Say("space %s is shared with %s, %d operations wait", s.Space, s.Database, s.Waiting)
+	}
+	if s.Logs {
+		f.Detail = append(f.Detail, rpc.Say("its daily logs are shared")...)
+	} else {
+		f.Detail = append(f.Detail, rpc.Say("its daily logs are not shared")...)
+	}
+	return f
+}
+
 // fleetFinding reports the fleet of which this daemon is a node.
 func fleetFinding(f *share.FleetStatus) rpc.Finding {
-	if f.Error != "" {
-		return rpc.Finding{Name: "fleet", Level: rpc.LevelWarn,
-			Detail: rpc.Say("the last space that was asked for could not be opened: %s", f.Error),
-			Remedy: rpc.Say("clients get SPACE_NOT_OPEN and may repeat the call; see `memsidecar share status`")}
+	const mib = 1 << 20
+	out := rpc.Finding{Name: "fleet", Level: rpc.LevelOK,
+		Detail: append(rpc.Say("this is a node of the fleet at %s: %d spaces are open, %d operations wait", f.Database, f.Open,
+			f.Waiting), rpc.Say("the open spaces take about %d MiB of %d MiB", f.Bytes/mib, f.Limit/mib)...)}
+	if f.Failing > 0 {
+		out.Level = rpc.LevelWarn
+		out.Detail = append(out.Detail, rpc.Say("the exchange of %d of them fails or has stopped", f.Failing)...)
+		out.Remedy = rpc.Say("see `memsidecar share status`")
 	}
-	return rpc.Finding{Name: "fleet", Level: rpc.LevelOK,
-		Detail: rpc.Say("this is a node of the fleet at %s: %d spaces are open, %d operations wait", f.Database, f.Open,
-			f.Waiting)}
+	if f.Error != "" {
+		out.Level = rpc.LevelWarn
+		out.Detail = append(out.Detail, rpc.Say("the last space that was asked for could not be opened: %s", f.Error)...)
+		out.Remedy = rpc.Say("clients get SPACE_NOT_OPEN and may repeat the call; see `memsidecar share status`")
+	}
+	return out
 }
 
 // shareSample sums up the shared spaces for metrics.

@@ -285,6 +285,7 @@ export const viewWords = {
   finding_logs: ['logs', '日志文件'],
   finding_purge: ['purge', '彻底清除'],
   finding_share: ['share', '共享'],
+  finding_fleet: ['fleet', '集群'],
   'finding_daily logs': ['daily logs', '每日日志'],
   finding_snapshot: ['snapshot', '快照'],
   finding_migration: ['migration', '迁移'],
