@@ -27,7 +27,8 @@ const (
 	fleetMemories = 20 // of a space
 	fleetCold     = 2000
 	fleetClients  = 16
-	fleetRounds   = 8 // of mixed load; a node is killed in the middle of each
+	fleetRounds   = 8    // of mixed load, unless the flags say how long; a node is killed at the end of each
+	fleetMiB      = 1024 // that a node may have resident at most
 )
 
 // arrival is how long what is acknowledged at one node may take to a node that was just started.
@@ -47,6 +48,8 @@ type fleet struct {
 	plain  *process.Server // a daemon without a fleet
 	nodes  []*process.Server
 	again  []*process.Server // nodes that were started after a kill; the connections of those before go on
+	// peaks are the most that each node had resident, in MiB, of all its processes.
+	peaks [fleetNodes]float64
 }
 
 // fleet measures a fleet with many spaces.
@@ -132,6 +135,9 @@ func (f *fleet) fill(ctx context.Context) (err error) {
 	return nil
 }
 
+// nodeLimit tells the runtime of a node what it may take.
+var nodeLimit = fmt.Sprintf("GOMEMLIMIT=%dMiB", fleetMiB)
+
 // serve starts the nodes.
 func (f *fleet) serve(ctx context.Context) error {
 	for i := range fleetNodes {
@@ -139,7 +145,7 @@ func (f *fleet) serve(ctx context.Context) error {
 		if err := errors.Join(os.RemoveAll(data), f.b.settings(data, "fleet: "+f.url)); err != nil {
 			return err
 		}
-		node, err := f.b.start(ctx, data)
+		node, err := process.Start(ctx, f.b.bin, data, f.b.socket(), nodeLimit)
 		if err != nil {
 			return err
 		}
@@ -202,17 +208,17 @@ func (f *fleet) warm(ctx context.Context) error {
 // tally is what the clients of mixed load saw.
 type tally struct {
 	mu       sync.Mutex
-	calls    sample           // guarded by mu
-	repeated int              // calls because of UNAVAILABLE; guarded by mu
-	added    map[int][]string // ids by space; guarded by mu
+	calls    sample             // guarded by mu
+	repeated int                // calls because of UNAVAILABLE; guarded by mu
+	failed   map[codes.Code]int // calls with another error, which are not repeated; guarded by mu
+	added    map[int][]string   // ids by space; guarded by mu
 }
 
 // mixed lets clients search and add in any space at any node, while nodes are killed, and looks for what was
-// acknowledged at the end. Any error but UNAVAILABLE ends it.
+// acknowledged at the end.
 func (f *fleet) mixed(ctx context.Context) error {
-	t := &tally{added: map[int][]string{}}
-	round := 2 * f.b.slice
-	load, cancel := context.WithTimeout(ctx, fleetRounds*round)
+	t := &tally{added: map[int][]string{}, failed: map[codes.Code]int{}}
+	load, cancel := context.WithTimeout(ctx, f.b.fleetLoad)
 	defer cancel()
 	g, gctx := errgroup.WithContext(ctx)
 	began := time.Now()
@@ -235,7 +241,7 @@ func (f *fleet) mixed(ctx context.Context) error {
 	for load.Err() == nil {
 		select {
 		case <-load.Done():
-		case <-time.After(round):
+		case <-time.After(f.b.fleetKill):
 			if err := f.kill(ctx, kills%fleetNodes); err != nil {
 				return err
 			}
@@ -249,8 +255,28 @@ func (f *fleet) mixed(ctx context.Context) error {
 	slices.Sort(t.calls.calls)
 	f.b.report.timed(fmt.Sprintf("mixed load on a fleet, %d SIGKILLs", kills), f.spaces*fleetMemories, fleetClients, t.calls)
 	f.b.report.value("calls repeated because of UNAVAILABLE", f.spaces*fleetMemories, float64(t.repeated), "")
-	var lost int
-	var err error
+	failed := 0
+	for code, n := range t.failed {
+		f.b.report.value("calls that failed with "+code.String(), f.spaces*fleetMemories, float64(n), "")
+		failed += n
+	}
+	f.b.report.value("calls that failed otherwise", f.spaces*fleetMemories, float64(failed), "").limit(float64(failed), 0, "0")
+	if err := f.settle(ctx, t); err != nil {
+		return err
+	}
+	for i := range f.nodes {
+		if err := f.peak(i); err != nil {
+			return err
+		}
+		f.b.report.value(fmt.Sprintf("most resident of node %d", i), f.spaces*fleetMemories, f.peaks[i], "MiB").
+			limit(f.peaks[i], fleetMiB, fmt.Sprintf("≤ %d MiB", fleetMiB))
+	}
+	return nil
+}
+
+// settle waits until one node lists all that was acknowledged, and reports what it still lacks after a while.
+func (f *fleet) settle(ctx context.Context, t *tally) (err error) {
+	lost := 0
 	for end := time.Now().Add(arrival); ; time.Sleep(100 * time.Millisecond) {
 		if lost, err = f.lost(ctx, t); err != nil || lost == 0 || time.Now().After(end) {
 			break
@@ -260,7 +286,7 @@ func (f *fleet) mixed(ctx context.Context) error {
 	return err
 }
 
-// step is one call of a client, repeated at another node while the answer is UNAVAILABLE.
+// step is one call of a client, repeated at another node while the answer is UNAVAILABLE. Another error is counted.
 func (f *fleet) step(ctx context.Context, client int, t *tally) error {
 	space := rand.IntN(f.spaces)
 	if rand.IntN(4) > 0 { // most users come back
@@ -282,12 +308,17 @@ func (f *fleet) step(ctx context.Context, client int, t *tally) error {
 		case grpcstatus.Code(err) == codes.Unavailable && ctx.Err() == nil:
 			time.Sleep(5 * time.Millisecond)
 			continue
-		case err != nil:
-			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
 		}
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.repeated += tries
+		if err != nil {
+			fmt.Fprintf(f.b.log, "space %s: %v\n", req.Space, err)
+			t.failed[grpcstatus.Code(err)]++
+			return nil
+		}
 		t.calls.calls = append(t.calls.calls, time.Since(began))
 		if add {
 			t.added[space] = append(t.added[space], req.Items[0].Content)
@@ -305,23 +336,29 @@ func (f *fleet) addOne(ctx context.Context, d *process.Server, client int, req *
 	return err
 }
 
-// kill kills a node and starts it again.
-func (f *fleet) kill(ctx context.Context, i int) error {
-	pid := f.nodes[i].PID()
-	for _, again := range f.again {
+// current is the process of a node, of which those before were killed.
+func (f *fleet) current(i int) *process.Server {
+	for _, again := range slices.Backward(f.again) {
 		if again.Socket == f.nodes[i].Socket {
-			pid = again.PID()
+			return again
 		}
 	}
-	p, err := os.FindProcess(pid)
-	if err == nil {
-		err = p.Kill()
-	}
-	if err != nil {
+	return f.nodes[i]
+}
+
+// peak notes how much the process of a node had resident at most.
+func (f *fleet) peak(i int) error {
+	mib, err := status(f.current(i).PID(), "VmHWM")
+	f.peaks[i] = max(f.peaks[i], mib)
+	return err
+}
+
+// kill kills a node and starts it again.
+func (f *fleet) kill(ctx context.Context, i int) error {
+	if err := errors.Join(f.peak(i), f.current(i).Kill()); err != nil {
 		return err
 	}
-	time.Sleep(100 * time.Millisecond) // until its lock is free
-	node, err := process.Start(ctx, f.b.bin, filepath.Join(f.b.dir, fmt.Sprint("node", i)), f.nodes[i].Socket)
+	node, err := process.Start(ctx, f.b.bin, filepath.Join(f.b.dir, fmt.Sprint("node", i)), f.nodes[i].Socket, nodeLimit)
 	if err == nil {
 		f.again = append(f.again, node)
 	}

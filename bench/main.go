@@ -11,6 +11,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -59,7 +60,10 @@ type bench struct {
 	slice  time.Duration // how long one of them runs
 	starts int           // how often a cold start is timed
 	settle time.Duration // wait before resident memory is read
-	log    io.Writer     // progress, for people
+	// How long the scenario fleet mixes load, and after how long of it each node in turn is killed.
+	fleetLoad, fleetKill time.Duration
+
+	log    io.Writer // progress, for people
 	report report
 	next   serial // makes every memory another one
 }
@@ -159,6 +163,8 @@ func configure(args []string, stderr io.Writer) (*bench, bool, error) {
 	sizes := fs.String("sizes", "", "comma-separated numbers of memories (default 0,1000,10000)")
 	fs.IntVar(&b.spaces, "spaces", 10_000, "spaces of the scenarios spaces and fleet")
 	fs.IntVar(&b.each, "each", memoriesOfSpace, "memories of each space of the scenario spaces")
+	fs.DurationVar(&b.fleetLoad, "fleet-load", 0, "how long the scenario fleet mixes load (default half a minute)")
+	fs.DurationVar(&b.fleetKill, "fleet-kill", 0, "after how long of it one node after another is killed (default 4 s)")
 	dir := fs.String("dir", "", "where to put the data; must be on the kind of disk you want to know about (default "+
 		"the temporary directory)")
 	fs.StringVar(&b.bin, "bin", "", "measure this binary instead of building one")
@@ -173,6 +179,8 @@ func configure(args []string, stderr io.Writer) (*bench, bool, error) {
 		list, b.rounds, b.slice, b.starts, b.settle = "0,1000", 1, 200*time.Millisecond, 2, time.Second
 		b.spaces = min(b.spaces, 200)
 	}
+	b.fleetKill = cmp.Or(b.fleetKill, 2*b.slice)
+	b.fleetLoad = cmp.Or(b.fleetLoad, fleetRounds*b.fleetKill)
 	if *sizes != "" {
 		list = *sizes
 	}

@@ -66,8 +66,8 @@ func Build(ctx context.Context, dir, program string, stderr io.Writer) (string, 
 }
 
 // Launch starts the daemon bin on the directory data and does not wait until it serves; Ready does. The socket's
-// directory is made; the log is data.log. No configuration of this machine is read.
-func Launch(bin, data, socket string) (*Server, error) {
+// directory is made; the log is data.log. No configuration of this machine is read. env is added to the environment.
+func Launch(bin, data, socket string, env ...string) (*Server, error) {
 	s := &Server{Socket: socket}
 	if err := os.MkdirAll(filepath.Dir(socket), 0o700); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func Launch(bin, data, socket string) (*Server, error) {
 			cmd.Env = append(cmd.Env, v)
 		}
 	}
-	cmd.Env = append(cmd.Env, "XDG_CONFIG_HOME="+data+".config")
+	cmd.Env = append(append(cmd.Env, "XDG_CONFIG_HOME="+data+".config"), env...)
 	if err := s.spawn(cmd, func() error { return s.cmd.Process.Signal(syscall.SIGTERM) }); err != nil {
 		return nil, fmt.Errorf("start the daemon: %w", err)
 	}
@@ -92,8 +92,8 @@ func Launch(bin, data, socket string) (*Server, error) {
 }
 
 // Start starts the daemon as Launch does and waits until it serves.
-func Start(ctx context.Context, bin, data, socket string) (*Server, error) {
-	s, err := Launch(bin, data, socket)
+func Start(ctx context.Context, bin, data, socket string, env ...string) (*Server, error) {
+	s, err := Launch(bin, data, socket, env...)
 	if err != nil {
 		return nil, err
 	}
@@ -240,6 +240,15 @@ func (s *Server) Memories(n int) ([]memsidecarv1.MemoryServiceClient, error) {
 		out[i] = memsidecarv1.NewMemoryServiceClient(conn)
 	}
 	return out, nil
+}
+
+// Kill ends the process by SIGKILL, and waits until it is gone and its lock is free. The connections stay.
+func (s *Server) Kill() error {
+	if err := s.cmd.Process.Kill(); err != nil {
+		return err
+	}
+	<-s.exited
+	return nil
 }
 
 // Stop ends the process as a service manager would, and waits for it. Stopping twice does nothing.
