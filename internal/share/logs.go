@@ -116,7 +116,7 @@ func (s *Service) SetLogs(name string, on bool) error {
 		return nil
 	}
 	sp.mu.Lock()
-	sp.state.Logs = before.switched(on, sp.applied, sp.state.Remote)
+	sp.state.Logs = before.switched(on, sp.applied, sp.state.Sent, sp.state.Remote)
 	sp.logs = sp.state.Logs
 	sp.mu.Unlock()
 	if err := sp.save(s.cfg.FS); err != nil {
@@ -130,11 +130,13 @@ func (s *Service) SetLogs(name string, on bool) error {
 	return nil
 }
 
-// switched returns what is shared behind a local operation.
-func (l *logs) switched(on bool, now int64, remote pglog.Space) *logs {
+// switched returns what is shared behind the local operation now. Up to the operation sent nothing waits, so nobody asks
+// about ranges that ended before.
+func (l *logs) switched(on bool, now, sent int64, remote pglog.Space) *logs {
 	next := &logs{Head: remote.Start()}
 	if l != nil {
-		next.Sent, next.Head = slices.Clone(l.Sent), l.Head
+		next.Head = l.Head
+		next.Sent = slices.DeleteFunc(slices.Clone(l.Sent), func(s logSpan) bool { return s.Until != 0 && s.Until <= sent })
 	}
 	if on {
 		next.Sent = append(next.Sent, logSpan{From: now})
