@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -211,7 +212,7 @@ type tally struct {
 	calls    sample             // guarded by mu
 	repeated int                // calls because of UNAVAILABLE; guarded by mu
 	failed   map[codes.Code]int // calls with another error, which are not repeated; guarded by mu
-	added    map[int][]string   // ids by space; guarded by mu
+	added    map[int][]string   // contents of acknowledged memories by space; guarded by mu
 }
 
 // mixed lets clients search and add in any space at any node, while nodes are killed, and looks for what was
@@ -256,9 +257,9 @@ func (f *fleet) mixed(ctx context.Context) error {
 	f.b.report.timed(fmt.Sprintf("mixed load on a fleet, %d SIGKILLs", kills), f.spaces*fleetMemories, fleetClients, t.calls)
 	f.b.report.value("calls repeated because of UNAVAILABLE", f.spaces*fleetMemories, float64(t.repeated), "")
 	failed := 0
-	for code, n := range t.failed {
-		f.b.report.value("calls that failed with "+code.String(), f.spaces*fleetMemories, float64(n), "")
-		failed += n
+	for _, code := range slices.Sorted(maps.Keys(t.failed)) {
+		f.b.report.value("calls that failed with "+code.String(), f.spaces*fleetMemories, float64(t.failed[code]), "")
+		failed += t.failed[code]
 	}
 	f.b.report.value("calls that failed otherwise", f.spaces*fleetMemories, float64(failed), "").limit(float64(failed), 0, "0")
 	if err := f.settle(ctx, t); err != nil {
@@ -274,11 +275,20 @@ func (f *fleet) mixed(ctx context.Context) error {
 	return nil
 }
 
-// settle waits until one node lists all that was acknowledged, and reports what it still lacks after a while.
+// settle waits until one node lists all that was acknowledged. What it lacks is lost when it lists nothing more of it for
+// as long as an arrival may take: one look at thousands of spaces takes longer than that.
 func (f *fleet) settle(ctx context.Context, t *tally) (err error) {
-	lost := 0
+	least, lost := -1, 0
 	for end := time.Now().Add(arrival); ; time.Sleep(100 * time.Millisecond) {
-		if lost, err = f.lost(ctx, t); err != nil || lost == 0 || time.Now().After(end) {
+		lost, err = f.lost(ctx, t)
+		away := grpcstatus.Code(err) == codes.Unavailable // a node that has just started, or its database
+		switch {
+		case err == nil && (least < 0 || lost < least):
+			least, end = lost, time.Now().Add(arrival)
+		case err != nil && !away:
+			return err
+		}
+		if least == 0 || time.Now().After(end) {
 			break
 		}
 	}
@@ -365,32 +375,41 @@ func (f *fleet) kill(ctx context.Context, i int) error {
 	return err
 }
 
-// lost counts the acknowledged memories that a node does not list.
+// lost counts the acknowledged memories that a node does not list, and does not look again for those that it lists.
 func (f *fleet) lost(ctx context.Context, t *tally) (lost int, err error) {
-	conn, err := f.nodes[0].Client(0)
-	if err != nil {
-		return 0, err
-	}
 	for space, contents := range t.added {
-		held := map[string]bool{}
-		for token := ""; ; {
-			res, err := memsidecarv1.NewMemoryServiceClient(conn).List(ctx,
-				&memsidecarv1.MemoryServiceListRequest{Space: spaceName(space), PageSize: 1000, PageToken: token})
-			if err != nil {
-				return 0, err
-			}
-			for _, m := range res.GetMemories() {
-				held[m.GetContent()] = true
-			}
-			if token = res.GetNextPageToken(); token == "" {
-				break
-			}
+		held, err := f.contents(ctx, space)
+		if err != nil {
+			return 0, err
 		}
-		for _, content := range contents {
-			if !held[content] {
-				lost++
-			}
+		missing := slices.DeleteFunc(contents, func(content string) bool { return held[content] })
+		if lost += len(missing); len(missing) == 0 {
+			delete(t.added, space)
+		} else {
+			t.added[space] = missing
 		}
 	}
 	return lost, nil
+}
+
+// contents are those of the memories that a node lists in a space.
+func (f *fleet) contents(ctx context.Context, space int) (map[string]bool, error) {
+	conn, err := f.nodes[0].Client(0)
+	if err != nil {
+		return nil, err
+	}
+	held := map[string]bool{}
+	for token := ""; ; {
+		res, err := memsidecarv1.NewMemoryServiceClient(conn).List(ctx,
+			&memsidecarv1.MemoryServiceListRequest{Space: spaceName(space), PageSize: 1000, PageToken: token})
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range res.GetMemories() {
+			held[m.GetContent()] = true
+		}
+		if token = res.GetNextPageToken(); token == "" {
+			return held, nil
+		}
+	}
 }
