@@ -98,7 +98,7 @@ func (s *Service) lockExchange(sp *space) (release func()) {
 	return l.busy.Unlock
 }
 
-// wake has the link look at a space soon; when it is urgent, before those that nobody waits for, and also in a pause
+// wake has the link look at a space soon; when it is urgent, in turn with all that nobody waits for, and also in a pause
 // after a failure.
 func (l *link) wake(sp *space, urgent bool) {
 	if urgent {
@@ -139,7 +139,7 @@ func (l *link) take() *space {
 	return l.due.take()
 }
 
-// put has the link look at spaces when it has served those that requests wait for.
+// put has the link look at spaces for which no request waits.
 func (l *link) put(list []*space) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,15 +1,13 @@
 package share
 
-// waitersInARow is how many spaces that requests wait for are served before one of the others has its turn.
-const waitersInARow = 16
-
-// queue orders the spaces of a link that have something to do: those that requests wait for come first, each kind in
-// the order in which it came. It is not safe for concurrent use.
+// queue orders the spaces of a link that have something to do: those that requests wait for, and the others, which are
+// mostly to receive what other machines wrote, take turns; each kind in the order in which it came. It is not safe for
+// concurrent use.
 type queue struct {
 	// queued has the spaces in the queue, and whether a request waits for them. The lists may have others, which left.
-	queued        map[*space]bool
-	first, others []*space
-	inARow        int // of first, since one of the others had its turn
+	queued          map[*space]bool
+	awaited, others []*space
+	othersTurn      bool
 }
 
 // newQueue returns an empty queue.
@@ -22,7 +20,7 @@ func (q *queue) put(sp *space, awaited bool) {
 	case there && (was || !awaited):
 		return
 	case awaited:
-		q.first = append(q.first, sp)
+		q.awaited = append(q.awaited, sp)
 	default:
 		q.others = append(q.others, sp)
 	}
@@ -37,21 +35,22 @@ func (q *queue) empty() bool { return len(q.queued) == 0 }
 
 // take takes the next space out, nil when there is none.
 func (q *queue) take() *space {
-	if q.inARow < waitersInARow {
-		if sp := q.pop(&q.first, true); sp != nil {
-			q.inARow++
-			return sp
-		}
+	awaited := !q.othersTurn
+	sp := q.pop(awaited)
+	if sp == nil {
+		awaited = !awaited
+		sp = q.pop(awaited)
 	}
-	q.inARow = 0
-	if sp := q.pop(&q.others, false); sp != nil {
-		return sp
-	}
-	return q.pop(&q.first, true)
+	q.othersTurn = awaited
+	return sp
 }
 
-// pop takes the first space out of a list that is still in the queue as one of its kind.
-func (q *queue) pop(list *[]*space, awaited bool) *space {
+// pop takes the first space of a kind out.
+func (q *queue) pop(awaited bool) *space {
+	list := &q.others
+	if awaited {
+		list = &q.awaited
+	}
 	for len(*list) > 0 {
 		sp := (*list)[0]
 		*list = (*list)[1:]
