@@ -107,9 +107,11 @@ func (r *ranking) collectByEvidence(x *invertedIndex, src source, s *scratch) (m
 	c.sumTokens()
 	c.sumEvidence()
 	c.observeGate()
+	before := len(r.pool.items)
 	for i := range c.pool {
 		c.addCandidate(&c.pool[i])
 	}
+	c.observeWords(before)
 	return len(s.touched)
 }
 

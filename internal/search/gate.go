@@ -17,6 +17,7 @@ import (
 type gateFeatures struct {
 	same, other gateEvidence
 	identifiers int
+	words       bool // a memory without vectors has the evidence that words alone require
 }
 
 type gateEvidence struct {
@@ -57,6 +58,22 @@ func (c *evidenceCollector) observeGate() {
 		g.observe(w, c.familiarity[w.doc], e5)
 		c.gate.identifiers = max(c.gate.identifiers, w.identifiers)
 	}
+}
+
+// observeWords looks at the candidates from a place in the pool on that have no vectors yet, such as what was told a
+// moment ago: words decide about them, as they do without models.
+func (c *evidenceCollector) observeWords(from int) {
+	if !c.req.Implicit || c.source.isCollection() {
+		return
+	}
+	var places []int
+	for i := range c.pool {
+		if c.awaitsVectors(c.pool[i].doc) {
+			places = append(places, from+i)
+		}
+	}
+	words := &reranker{ranking: c.ranking, index: c.index, source: c.source, totalWeight: c.total}
+	c.gate.words = c.gate.words || words.wordEvidence(places) >= 1
 }
 
 // gateCase selects the regression of the gate.
@@ -139,7 +156,7 @@ func (r *ranking) hasGate() bool {
 
 // passesGate reports whether an implicit request is answered.
 func (r *ranking) passesGate() bool {
-	if r.gate.identifiers > 0 {
+	if r.gate.identifiers > 0 || r.gate.words {
 		return true
 	}
 	which, features := r.gateInput(r.typical)

@@ -70,15 +70,18 @@ func (d *daemon) look(t *testing.T) (seen settingsSeen) {
 	}
 	found := process.Ask[struct {
 		Hits []struct {
+			Memory     struct{ Content string }
 			Components []struct {
 				Name  string
 				Value float64
 			}
 		}
 	}](t, d.Place, "search", "lighthouse keepers wicks", "--profile", "product", "--explain", "--no-touch")
-	for _, c := range found.Hits[0].Components {
-		if c.Name == "decay" {
-			seen.decay = c.Value
+	for _, h := range found.Hits {
+		for _, c := range h.Components {
+			if c.Name == "decay" && strings.Contains(h.Memory.Content, "ighthouse") {
+				seen.decay = c.Value
+			}
 		}
 	}
 	recalled := process.Ask[struct{ Items []json.RawMessage }](t, d.Place, "recall", "which port has the staging gateway?")
