@@ -1,7 +1,7 @@
 // What agents are told: the preview of a recall, and the hosts with what they were given.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Daemon } from './lib/daemon.mjs';
@@ -11,12 +11,6 @@ let browser, daemon;
 before(async () => {
   [browser, daemon] = await Promise.all([launch(), Daemon.open({ store: process.env.MEMSIDECAR_TEST_STORE })]);
   await daemon.run('search', 'anything', '--wait-indexed', '--no-touch', '--timeout', '2m'); // whether meaning takes part decides
-  // Until it has vectors of typical memories, words decide what a prompt is told. On a busy machine that takes minutes.
-  const typical = join(daemon.data, 'index/.typical.minilm.vectors');
-  for (let i = 0; !(await stat(typical).catch(() => false)); i++) {
-    if (i === 1800) throw new Error(`${typical} is not there after three minutes`);
-    await new Promise((done) => setTimeout(done, 100));
-  }
 });
 after(async () => {
   await browser?.close();
