@@ -145,5 +145,7 @@ func (e *Encoder) takeScratch() *scratch {
 func (e *Encoder) returnScratch(s *scratch) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.free = append(e.free, s)
+	if len(e.free) < cap(e.slots) { // queries need no more, and work in the background ends
+		e.free = append(e.free, s)
+	}
 }
