@@ -130,7 +130,9 @@ func (t *sanitizer) fields(m *memory.Memory) {
 		limits(t, "context.", memory.ContextFields, x, &x.Extra)
 	}
 	var check memory.Check
-	if check.Memory("", &memory.Memory{ID: "x", Category: "x", Source: "x", Content: "x", More: &memory.More{StructuredData: m.StructuredData()}}); check.Err() != nil {
+	only := &memory.Memory{ID: "x", Category: "x", Source: "x", Content: "x",
+		More: &memory.More{StructuredData: m.StructuredData()}}
+	if check.Memory("", only); check.Err() != nil {
 		t.notef("structured_data", "is not an object, or too large; kept as an unknown field")
 		keepOriginal(&m.Own().Extra, "structured_data", m.StructuredData())
 		m.SetStructuredData(nil)

@@ -72,6 +72,9 @@ func (c *evidenceCollector) observeWords(from int) {
 			places = append(places, from+i)
 		}
 	}
+	if len(places) == 0 {
+		return // all have vectors but for a moment after a write
+	}
 	words := &reranker{ranking: c.ranking, index: c.index, source: c.source, totalWeight: c.total}
 	c.gate.words = c.gate.words || words.wordEvidence(places) >= 1
 }

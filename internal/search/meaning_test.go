@@ -211,15 +211,16 @@ func TestRelative(t *testing.T) {
 	}
 }
 
-// TestJustToldAsPrompt asks, as a prompt, about what was told a moment ago and has no vectors yet, in an empty store and beside
-// memories that have them: words decide about it, and an unrelated prompt finds nothing.
+// TestJustToldAsPrompt asks, as a prompt, about what was told a moment ago and has no vectors yet, in an empty store and
+// beside memories that have them: words decide about it, and an unrelated prompt finds nothing.
 func TestJustToldAsPrompt(t *testing.T) {
 	for name, before := range map[string][]*memory.Memory{"empty": nil, "ten": storeOfTen()} {
 		t.Run(name, func(t *testing.T) {
 			e := embedded(t, before...)
 			told := saidIn("", "The crane at the north pier lifts 40 tons.")[0]
 			told.ID = "told"
-			e.Apply(record(1, "", journal.Change{Memory: &journal.MemoryChange{ID: told.ID, After: told}})) // and nobody makes vectors
+			// Nobody makes vectors of it.
+			e.Apply(record(1, "", journal.Change{Memory: &journal.MemoryChange{ID: told.ID, After: told}}))
 			ask := func(prompt string) []string {
 				return ids(find(t, e, search.Request{Query: prompt, Implicit: true, Arm: search.Fusion, AsOf: epoch}).Hits)
 			}

@@ -178,7 +178,7 @@ func (e *Engine) removeOldFiles(fsys durable.FS) {
 
 // isVectorFile reports whether a file of the index has vectors of memories.
 func isVectorFile(name string) bool {
-	return strings.HasSuffix(name, ".tokens") || strings.HasSuffix(name, ".vectors") && name[0] != '.'
+	return strings.HasSuffix(name, ".tokens") || strings.HasSuffix(name, ".vectors")
 }
 
 // namesModel reports whether the name of a vector file ends in that of a model, as vectorFile makes it.

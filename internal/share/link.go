@@ -98,8 +98,8 @@ func (s *Service) lockExchange(sp *space) (release func()) {
 	return l.busy.Unlock
 }
 
-// wake has the link look at a space soon; when it is urgent, in turn with all that nobody waits for, and also in a pause
-// after a failure.
+// wake has the link look at a space soon; when it is urgent, in turn with those that nobody waits for, and also in a
+// pause after a failure.
 func (l *link) wake(sp *space, urgent bool) {
 	if urgent {
 		select {
@@ -214,7 +214,7 @@ func (l *link) untilPoll(ctx context.Context, log *pglog.Log) (worked bool, err 
 }
 
 // choresAtOnce bounds how many spaces without news are exchanged between two polls, so that a node that has just
-// started does not exchange all of its own before it does anything else.
+// started does not exchange them all before it does anything else.
 const choresAtOnce = 100
 
 // poll asks how far the logs are, in one statement for all spaces, and puts those into the queue that are not where

@@ -213,7 +213,9 @@ func fetch(ctx context.Context, log *pglog.Log, remote pglog.Space) (
 }
 
 // fetchSnapshot reads the newest snapshot, and decodes parts while others arrive.
-func fetchSnapshot(ctx context.Context, log *pglog.Log, remote pglog.Space) (values merge.Values, head pglog.Head, err error) {
+func fetchSnapshot(ctx context.Context, log *pglog.Log, remote pglog.Space) (
+	values merge.Values, head pglog.Head, err error,
+) {
 	var parts []*merge.Values
 	var decoding errgroup.Group
 	decoding.SetLimit(runtime.GOMAXPROCS(0))

@@ -37,7 +37,8 @@ func (s *Service) RecordSkill(ctx context.Context, meta store.Meta, skill memory
 	m := &memory.Memory{
 		ID: store.NewID(), Category: memory.Procedural, Title: skill.Name,
 		Content:  skill.Text(strings.ContainsFunc(skill.Name+skill.When, isHan)),
-		Salience: skillSalience, Confidence: 1, Status: memory.Active, Source: memory.SourceSkill, More: &memory.More{StructuredData: data},
+		Salience: skillSalience, Confidence: 1, Status: memory.Active, Source: memory.SourceSkill,
+		More:    &memory.More{StructuredData: data},
 		Context: &memory.Context{Signature: reflector.StepsSignature(skill.Steps), Occurrences: 1},
 	}
 	if meta.Session != "" {
