@@ -1,6 +1,6 @@
 // Changes: what happened in a space, newest first, with what each operation changed, and undo.
 import { call } from './api.js';
-import { h, fill, later } from './dom.js';
+import { h, fill, later, reading } from './dom.js';
 import { t, word, stamp, reasonOf } from './texts.js';
 import { changesOf, getOperation, gists, headline, kindsOf, numberOf, says, undo } from './operations.js';
 
@@ -45,7 +45,8 @@ export function changes(box, { space, show, fail }) {
   const maker = choice('madeBy', 'maker', makers),
     thing = choice('whatChanged', 'thing', things);
   let next = '',
-    run = 0;
+    run = 0,
+    awaited = false; // somebody asked, and has no answer yet
   fill(
     box,
     h('div', { class: 'bar' }, search, maker, thing, counted),
@@ -53,9 +54,10 @@ export function changes(box, { space, show, fail }) {
   );
 
   // load shows the next operations that are asked for. They are looked for page by page, because the daemon lists
-  // operations by space only.
-  async function load(token) {
+  // operations by space only. What nobody asked for is not shown over a card in which somebody reads.
+  async function load(token, unasked = false) {
     const mine = ++run;
+    awaited ||= !unasked;
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const chosen = words.length || maker.value || thing.value;
     const fits = (op) =>
@@ -72,13 +74,14 @@ export function changes(box, { space, show, fail }) {
         page_token: next,
         include_changes: true,
       });
-      if (mine !== run || !box.isConnected) return;
+      if (mine !== run || !box.isConnected || (!awaited && reading(list))) return;
       cards = cards.concat(page.operations.filter(fits).map(card));
       next = page.next_page_token;
       if (chosen && next)
         counted.textContent = `${cards.length} · ${t('lookingBack')} ${stamp(page.operations.at(-1).at)}`;
     } while (next && cards.length - already < atOnce);
     fill(list, cards.length ? cards : h('p', { class: 'empty' }, t(chosen ? 'noMatch' : 'noChanges')));
+    awaited = false;
     counted.textContent = `${cards.length}${next ? '+' : ''}`;
     more.hidden = !next;
   }
@@ -134,7 +137,7 @@ export function changes(box, { space, show, fail }) {
   return {
     // The list stays as it is while somebody reads in a card, or has gone back further than it began.
     changed: () => {
-      if (!list.querySelector('details[open]') && list.children.length <= atOnce) again();
+      if (!reading(list) && list.children.length <= atOnce) load('', true).catch(fail);
     },
   };
 }

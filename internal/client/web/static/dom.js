@@ -20,6 +20,10 @@ export function fill(el, ...children) {
   return el;
 }
 
+// reading reports whether a person has unfolded something in el. An update nobody asked for leaves it as it is, and
+// looks again when its answers have come: meanwhile something may have been unfolded.
+export const reading = (el) => el.querySelector('details[open]') !== null;
+
 // later returns a function that calls f once it was not called for ms.
 export function later(ms, f) {
   let timer;

@@ -1,7 +1,7 @@
 // Hosts: the programs that run agents, whether they are connected, when they last called, and what they were told.
 import { api, call, callAll, query } from './api.js';
 import { callsBox, callsByHost } from './calls.js';
-import { h, fill, say } from './dom.js';
+import { h, fill, reading, say } from './dom.js';
 import { t, word, stamp, countOf } from './texts.js';
 
 const recalls = 50; // newest ones that are shown
@@ -164,7 +164,8 @@ export function hosts(box, { space, show, fail }) {
       ),
     );
 
-  async function loadTold() {
+  // loadTold shows what agents were told. What nobody asked for is not shown over a card in which somebody reads.
+  async function loadTold(unasked = false) {
     const [{ recalls: traces }, sessions, { starts }] = await Promise.all([
       call('SearchService/ListRecalls', { page_size: recalls }),
       callAll('SessionService/List', 'sessions', { space, page_size: 1000 }),
@@ -213,6 +214,7 @@ export function hosts(box, { space, show, fail }) {
       ...traces.map((r) => [r.at, recallCard(r)]),
       ...starts.map((s) => [s.session.started_at, startCard(s)]),
     ].sort(([a], [b]) => Date.parse(b) - Date.parse(a));
+    if (unasked && reading(told)) return;
     fill(told, cards.length ? cards.map(([, el]) => el) : h('p', { class: 'empty' }, t('nothingTold')));
   }
 
@@ -246,5 +248,5 @@ export function hosts(box, { space, show, fail }) {
   }
 
   load().catch(fail);
-  return { changed: () => loadTold().catch(fail) };
+  return { changed: () => loadTold(true).catch(fail) };
 }

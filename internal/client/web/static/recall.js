@@ -1,6 +1,6 @@
 // Recall: what an agent would be told for a prompt, why, and what would be left out. Nothing is counted or recorded.
 import { api } from './api.js';
-import { h, fill, later } from './dom.js';
+import { h, fill, later, reading } from './dom.js';
 import { t, word, age, countOf } from './texts.js';
 
 // recall is the view.
@@ -8,9 +8,11 @@ export function recall(box, { space, show, fail }) {
   const prompt = h('textarea', { id: 'prompt', rows: 3, placeholder: t('promptHint'), 'aria-label': t('prompt') });
   const tools = h('input', { placeholder: t('toolsHint'), 'aria-label': t('toolsInUse') });
   const result = h('div', { 'aria-live': 'polite' });
-  let stop = new AbortController();
+  let stop = new AbortController(),
+    awaited = false; // somebody asked, and has no answer yet
   const run = () => preview().catch(fail);
   const soon = later(400, run);
+  const update = later(400, () => preview(true).catch(fail));
   for (const el of [prompt, tools]) el.addEventListener('input', soon);
   fill(
     box,
@@ -38,7 +40,11 @@ export function recall(box, { space, show, fail }) {
     ),
   );
 
-  async function preview() {
+  // preview shows what the prompt is answered with. What nobody asked for is not shown over a text in which somebody
+  // reads.
+  async function preview(unasked = false) {
+    awaited ||= !unasked;
+    if (!awaited && reading(result)) return;
     stop.abort();
     stop = new AbortController();
     if (!prompt.value.trim()) return void fill(result);
@@ -57,7 +63,8 @@ export function recall(box, { space, show, fail }) {
       ask(true),
       api('GET', '/api/hosts', undefined, signal),
     ]);
-    if (signal.aborted) return;
+    if (signal.aborted || (!awaited && reading(result))) return;
+    awaited = false;
     const names = (which) => hosts.filter(which).map((host) => host.title);
     fill(
       result,
@@ -127,5 +134,5 @@ export function recall(box, { space, show, fail }) {
       : h('p', { class: 'notice' }, `${t('toldNothing')} ${r.reason ? word('reason', r.reason) : ''}`);
 
   prompt.focus();
-  return { changed: soon };
+  return { changed: update };
 }
