@@ -4,12 +4,11 @@
 // An expression is matched only against a text that contains one of the words without which it cannot match, found in
 // one pass over the text, and begins with one of the words that a match begins with. Most expressions are lists of
 // words that most texts do not contain, and package regexp tries every alternative at every place: some 50 times as
-// long.
+// long. Of the other texts an automaton tells which match; package regexp only says where.
 package lazyregexp
 
 import (
 	"regexp"
-	"regexp/syntax"
 	"sync"
 )
 
@@ -21,8 +20,8 @@ type Pattern struct {
 	compiled *regexp.Regexp // set by compile
 	find     sync.Once
 	found    []*literals // set by find
-	split    sync.Once
-	branches *Set // set by split, nil for an expression of one branch
+	automate sync.Once
+	decides  *automaton // set by automate, nil for an expression that has none
 }
 
 // New returns the pattern of an expression in the syntax of package regexp. One that is not valid panics when it is
@@ -55,43 +54,32 @@ func (p *Pattern) possible(s string) bool {
 	return true
 }
 
+// search reports whether s contains a match.
+func (p *Pattern) search(s string) verdict {
+	if !p.possible(s) {
+		return matchesNot
+	}
+	p.automate.Do(func() { p.decides = newAutomaton(p.expr) })
+	if p.decides == nil {
+		return undecided
+	}
+	return p.decides.search(s)
+}
+
 // String returns the expression.
 func (p *Pattern) String() string { return p.expr }
 
 // MatchString reports whether s contains a match.
 func (p *Pattern) MatchString(s string) bool {
-	if !p.possible(s) {
-		return false
+	if v := p.search(s); v != undecided {
+		return v == matches
 	}
-	p.split.Do(func() { p.branches = branches(p.expr) })
-	if p.branches == nil {
-		return p.regexp().MatchString(s)
-	}
-	for _, i := range p.branches.Candidates(s) {
-		if p.branches.patterns[i].regexp().MatchString(s) {
-			return true
-		}
-	}
-	return false
-}
-
-// branches returns the branches of an expression a|b|c, nil if it is none. Most texts need no match with most of them,
-// and package regexp matches a small expression faster.
-func branches(expr string) *Set {
-	re, err := syntax.Parse(expr, syntax.Perl)
-	if err != nil || re.Op != syntax.OpAlternate {
-		return nil
-	}
-	all := make([]*Pattern, len(re.Sub))
-	for i, sub := range re.Sub {
-		all[i] = New(sub.String())
-	}
-	return NewSet(all...)
+	return p.regexp().MatchString(s)
 }
 
 // FindString returns the leftmost match, "" for none.
 func (p *Pattern) FindString(s string) string {
-	if !p.possible(s) {
+	if p.search(s) == matchesNot {
 		return ""
 	}
 	return p.regexp().FindString(s)
@@ -99,7 +87,7 @@ func (p *Pattern) FindString(s string) string {
 
 // FindStringIndex returns where the leftmost match begins and ends, nil for none.
 func (p *Pattern) FindStringIndex(s string) []int {
-	if !p.possible(s) {
+	if p.search(s) == matchesNot {
 		return nil
 	}
 	return p.regexp().FindStringIndex(s)
@@ -107,7 +95,7 @@ func (p *Pattern) FindStringIndex(s string) []int {
 
 // FindStringSubmatch returns the leftmost match and its groups, nil for none.
 func (p *Pattern) FindStringSubmatch(s string) []string {
-	if !p.possible(s) {
+	if p.search(s) == matchesNot {
 		return nil
 	}
 	return p.regexp().FindStringSubmatch(s)
@@ -115,7 +103,7 @@ func (p *Pattern) FindStringSubmatch(s string) []string {
 
 // FindStringSubmatchIndex returns where the leftmost match and its groups begin and end, nil for none.
 func (p *Pattern) FindStringSubmatchIndex(s string) []int {
-	if !p.possible(s) {
+	if p.search(s) == matchesNot {
 		return nil
 	}
 	return p.regexp().FindStringSubmatchIndex(s)
@@ -123,7 +111,7 @@ func (p *Pattern) FindStringSubmatchIndex(s string) []int {
 
 // FindAllString returns the first n matches, all when n is negative.
 func (p *Pattern) FindAllString(s string, n int) []string {
-	if !p.possible(s) {
+	if p.search(s) == matchesNot {
 		return nil
 	}
 	return p.regexp().FindAllString(s, n)
@@ -131,7 +119,7 @@ func (p *Pattern) FindAllString(s string, n int) []string {
 
 // FindAllStringIndex returns where the first n matches begin and end, all when n is negative.
 func (p *Pattern) FindAllStringIndex(s string, n int) [][]int {
-	if !p.possible(s) {
+	if p.search(s) == matchesNot {
 		return nil
 	}
 	return p.regexp().FindAllStringIndex(s, n)
@@ -139,7 +127,7 @@ func (p *Pattern) FindAllStringIndex(s string, n int) [][]int {
 
 // FindAllStringSubmatch returns the first n matches with their groups, all when n is negative.
 func (p *Pattern) FindAllStringSubmatch(s string, n int) [][]string {
-	if !p.possible(s) {
+	if p.search(s) == matchesNot {
 		return nil
 	}
 	return p.regexp().FindAllStringSubmatch(s, n)
@@ -147,7 +135,7 @@ func (p *Pattern) FindAllStringSubmatch(s string, n int) [][]string {
 
 // FindAllStringSubmatchIndex returns where the first n matches and their groups begin and end, all when n is negative.
 func (p *Pattern) FindAllStringSubmatchIndex(s string, n int) [][]int {
-	if !p.possible(s) {
+	if p.search(s) == matchesNot {
 		return nil
 	}
 	return p.regexp().FindAllStringSubmatchIndex(s, n)
@@ -155,7 +143,7 @@ func (p *Pattern) FindAllStringSubmatchIndex(s string, n int) [][]int {
 
 // ReplaceAllString replaces all matches by with, in which $1 stands for the first group.
 func (p *Pattern) ReplaceAllString(s, with string) string {
-	if !p.possible(s) {
+	if p.search(s) == matchesNot {
 		return s
 	}
 	return p.regexp().ReplaceAllString(s, with)
@@ -163,7 +151,7 @@ func (p *Pattern) ReplaceAllString(s, with string) string {
 
 // ReplaceAllStringFunc replaces each match by what with makes of it.
 func (p *Pattern) ReplaceAllStringFunc(s string, with func(string) string) string {
-	if !p.possible(s) {
+	if p.search(s) == matchesNot {
 		return s
 	}
 	return p.regexp().ReplaceAllStringFunc(s, with)
