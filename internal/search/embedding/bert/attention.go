@@ -26,7 +26,7 @@ type attention struct {
 	// 2·size × padded tokens: a row for each component of the values; high codes of all, then low ones
 	values      []int8
 	valueScales []float32 // size
-	scores      []float32 // tokens
+	scores      []float32 // tokens, and room behind them for a whole step
 	headCodes   []int16   // size
 	highs, lows []int8    // size: halves of headCodes
 	inverses    []float32 // size: of valueScales
@@ -40,7 +40,7 @@ func (a *attention) fit(tokens, size int) {
 	}
 	a.keys, a.keyScales = make([]int8, 2*tokens*size), make([]float32, tokens)
 	a.values, a.valueScales = make([]int8, 2*size*paddedTokens(tokens)), make([]float32, size)
-	a.scores, a.headCodes = make([]float32, tokens), make([]int16, size)
+	a.scores, a.headCodes = make([]float32, paddedTokens(tokens)), make([]int16, size)
 	a.highs, a.lows, a.inverses = make([]int8, size), make([]int8, size), make([]float32, size)
 }
 

@@ -51,8 +51,8 @@ const (
 )
 
 // gaussianCDF is a table of the cumulative distribution of the standard normal distribution: value, slope and half
-// the curvature at each node. Between nodes the error is below 1e-7.
-type gaussianCDF [2*geluLimit*geluSteps + 1][3]float32
+// the curvature at each node, and a number that is not used. Between nodes the error is below 1e-7.
+type gaussianCDF [2*geluLimit*geluSteps + 1][4]float32
 
 // geluTable returns the table, which is computed once.
 var geluTable = sync.OnceValue(newGaussianCDF)
@@ -68,7 +68,7 @@ func newGaussianCDF() *gaussianCDF {
 			sum += term
 			term = float64(term * (x * x / k))
 		}
-		t[i] = [3]float32{float32(0.5 + float64(density*sum)), float32(density), float32(-x * density / 2)}
+		t[i] = [4]float32{float32(0.5 + float64(density*sum)), float32(density), float32(-x * density / 2)}
 	}
 	return t
 }

@@ -53,7 +53,12 @@ func normalizeRow(row, weight, bias []float32, factor float32) {
 	normalizePortable(row[n:], weight[n:], bias[n:], factor)
 }
 
+// expRow may overwrite what row has room for behind its last number, up to a whole step: most queries have fewer tokens
+// than one.
 func expRow(row []float32, greatest float32) {
+	if whole := (len(row) + rowStep - 1) / rowStep * rowStep; whole <= cap(row) {
+		row = row[:whole]
+	}
 	n := len(row) / rowStep * rowStep
 	if !hasAVX2() || n == 0 {
 		n = 0
@@ -105,7 +110,7 @@ func greatestAVX2(row, factors *float32, n int) uint32
 func codesAVX2(codes *int16, row, factors *float32, n int, inverse float32)
 
 //go:noescape
-func geluAVX2(row *float32, table *[3]float32, n int)
+func geluAVX2(row *float32, table *[4]float32, n int)
 
 //go:noescape
 func normalizeAVX2(row, weight, bias *float32, n int, factor float32)

@@ -99,7 +99,9 @@ DATA geluNumbers<>+16(SB)/4, $384
 DATA geluNumbers<>+20(SB)/4, $-384
 GLOBL geluNumbers<>(SB), RODATA|NOPTR, $24
 
-// func geluAVX2(row *float32, table *[3]float32, n int)
+// func geluAVX2(row *float32, table *[4]float32, n int)
+//
+// Two nodes are loaded into each of four registers, and transposed: three gathers took a tenth of a pass.
 TEXT ·geluAVX2(SB), NOSPLIT, $0-24
 	MOVQ         row+0(FP), DI
 	MOVQ         table+8(FP), SI
@@ -123,18 +125,39 @@ numbers:
 	VMULPS       Y13, Y2, Y2
 	VSUBPS       Y2, Y0, Y2
 	VPADDD       Y14, Y1, Y1
-	VPADDD       Y1, Y1, Y3
-	VPADDD       Y1, Y3, Y1
-	VPCMPEQD     Y3, Y3, Y3
-	VPCMPEQD     Y4, Y4, Y4
-	VPCMPEQD     Y5, Y5, Y5
-	VGATHERDPS   Y3, 8(SI)(Y1*4), Y6
-	VGATHERDPS   Y4, 4(SI)(Y1*4), Y7
-	VGATHERDPS   Y5, (SI)(Y1*4), Y8
+	VPSLLD       $4, Y1, Y1
+	VEXTRACTI128 $1, Y1, X3
+	VMOVQ        X1, R9
+	VPEXTRQ      $1, X1, R10
+	VMOVQ        X3, R11
+	VPEXTRQ      $1, X3, R12
+	MOVL         R9, BX
+	MOVL         R11, CX
+	VMOVUPS      (SI)(BX*1), X4
+	VINSERTF128  $1, (SI)(CX*1), Y4, Y4
+	SHRQ         $32, R9
+	SHRQ         $32, R11
+	VMOVUPS      (SI)(R9*1), X5
+	VINSERTF128  $1, (SI)(R11*1), Y5, Y5
+	MOVL         R10, BX
+	MOVL         R12, CX
+	VMOVUPS      (SI)(BX*1), X6
+	VINSERTF128  $1, (SI)(CX*1), Y6, Y6
+	SHRQ         $32, R10
+	SHRQ         $32, R12
+	VMOVUPS      (SI)(R10*1), X7
+	VINSERTF128  $1, (SI)(R12*1), Y7, Y7
+	VUNPCKHPS    Y5, Y4, Y8
+	VUNPCKHPS    Y7, Y6, Y9
+	VUNPCKLPS    Y5, Y4, Y4
+	VUNPCKLPS    Y7, Y6, Y6
+	VUNPCKLPD    Y9, Y8, Y8
+	VUNPCKHPD    Y6, Y4, Y5
+	VUNPCKLPD    Y6, Y4, Y4
+	VMULPS       Y8, Y2, Y6
+	VADDPS       Y5, Y6, Y6
 	VMULPS       Y6, Y2, Y6
-	VADDPS       Y7, Y6, Y6
-	VMULPS       Y6, Y2, Y6
-	VADDPS       Y8, Y6, Y6
+	VADDPS       Y4, Y6, Y6
 	VMULPS       Y6, Y0, Y6
 	VCMPPS       $30, Y11, Y0, Y3
 	VANDPS       Y3, Y6, Y6

@@ -88,6 +88,12 @@ func TestRowOperations(t *testing.T) {
 		expPortable(want, greatest)
 		equalBits(t, "exp", got, want)
 
+		got = append(make([]float32, 0, n+rowStep), row...)
+		want = slices.Clone(row)
+		expRow(got, greatest)
+		expPortable(want, greatest)
+		equalBits(t, "exp with room behind it", got, want)
+
 		got, want = slices.Clone(row), slices.Clone(row)
 		if n > 20 {
 			for i, x := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1e20, -1e20} {
