@@ -10,38 +10,50 @@ import (
 
 // The garbage that the heap may hold before it is collected, in percent of what is used. A small heap has half of Go's
 // default: collections cost more processor time and the process holds less memory. A large heap would hold hundreds of
-// megabytes of garbage at that share, so it has leastPercent, and manyBytes more.
+// megabytes of garbage at that share, so it has a smaller one, and some bytes more. While it is collected often, the
+// processor's time counts, otherwise the memory.
 const (
-	mostPercent  = 50
-	leastPercent = 20
-	manyBytes    = 32 << 20
+	mostPercent = 50
+	busyPercent = 20
+	busyBytes   = 32 << 20
+	calmPercent = 10
+	calmBytes   = 40 << 20
 )
+
+// mostCalm is how many collections between two looks are few.
+const mostCalm = 1
 
 // look is how often Limit looks at the heap.
 const look = 5 * time.Second
 
-// percentOf is the share for a heap of which so many bytes are used.
-func percentOf(used uint64) int {
-	return min(mostPercent, leastPercent+int(100*manyBytes/max(used, 1)))
+// percentOf is the share for a heap of which so many bytes are used, after so many collections since the last look.
+func percentOf(used, collections uint64) int {
+	least, bytes := calmPercent, uint64(calmBytes)
+	if collections > mostCalm {
+		least, bytes = busyPercent, busyBytes
+	}
+	return min(mostPercent, least+int(100*bytes/max(used, 1)))
 }
 
 // Limit keeps the share that fits the size of the heap until ctx ends. It changes that of the whole process.
 func Limit(ctx context.Context) {
-	percent := mostPercent
+	percent, collected := mostPercent, uint64(0)
 	debug.SetGCPercent(percent)
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	heap := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/automatic:gc-cycles"}}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		metrics.Read(live)
-		if now := percentOf(live[0].Value.Uint64()); now != percent { // setting it stops the world for a moment
+		metrics.Read(heap)
+		live, collections := heap[0].Value.Uint64(), heap[1].Value.Uint64()
+		if now := percentOf(live, collections-collected); now != percent { // setting it stops the world for a moment
 			percent = now
 			debug.SetGCPercent(percent)
 		}
+		collected = collections
 	}
 }

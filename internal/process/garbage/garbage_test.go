@@ -4,13 +4,15 @@ import "testing"
 
 func TestPercentOf(t *testing.T) {
 	for _, tt := range []struct {
-		used uint64
-		want int
+		used, collections uint64
+		want              int
 	}{
-		{0, 50}, {32 << 20, 50}, {100 << 20, 50}, {320 << 20, 30}, {1 << 30, 23}, {1 << 40, 20},
+		{0, 0, 50}, {32 << 20, 1, 50}, {100 << 20, 1, 50}, {320 << 20, 1, 22}, {1 << 30, 0, 13}, {1 << 40, 1, 10},
+		{0, 2, 50}, {32 << 20, 9, 50}, {100 << 20, 2, 50}, {320 << 20, 2, 30}, {1 << 30, 9, 23}, {1 << 40, 2, 20},
 	} {
-		if got := percentOf(tt.used); got != tt.want {
-			t.Errorf("with %d MiB in use the share is %d %%, want %d %%", tt.used>>20, got, tt.want)
+		if got := percentOf(tt.used, tt.collections); got != tt.want {
+			t.Errorf("with %d MiB in use, after %d collections, the share is %d %%, want %d %%", tt.used>>20,
+				tt.collections, got, tt.want)
 		}
 	}
 }
