@@ -19,6 +19,10 @@ const (
 	maxResponse = 64 << 20
 )
 
+// window is how many bytes the daemon may send ahead. It is fixed: gRPC would measure the connection otherwise, with a
+// ping and its answer for most calls, and a Unix socket has no distance to fill.
+const window = 1 << 20
+
 // dial returns a connection to the daemon at path, which is made with the first call.
 func dial(path string) (*grpc.ClientConn, error) {
 	if !filepath.IsAbs(path) {
@@ -31,6 +35,7 @@ func dial(path string) (*grpc.ClientConn, error) {
 	return grpc.NewClient("passthrough:///memsidecar",
 		grpc.WithContextDialer(connect),
 		grpc.WithTransportCredentials(ownUser{}),
+		grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window),
 		grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(maxRequest), grpc.MaxCallRecvMsgSize(maxResponse)))
 }
 

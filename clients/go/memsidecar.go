@@ -54,6 +54,7 @@ type Client struct {
 	Admin      pb.AdminServiceClient
 
 	space string
+	after []string // positions that reads include
 	conn  *grpc.ClientConn
 }
 
@@ -90,6 +91,16 @@ func Connect(ctx context.Context, opts Options) (*Client, error) {
 // Close closes the connection. The daemon keeps running.
 func (c *Client) Close() error { return c.conn.Close() }
 
+// After returns a client on the same connection, which c closes, whose Search and Recall, also those of its sessions,
+// include what these positions name: the Positions of what was saved in a shared space, through any machine. They wait
+// for it, within the deadline of the call. Errors of those calls: *Error with reason POSITION_NOT_REACHED if it did not
+// arrive, and with code InvalidArgument if a position is none of the client's space.
+func (c *Client) After(positions ...string) *Client {
+	other := *c
+	other.after = positions
+	return &other
+}
+
 // Saved is the outcome of Remember. The memory is durable.
 type Saved struct {
 	// ID is the id of the memory, new or existing.
@@ -100,6 +111,8 @@ type Saved struct {
 	Duplicate bool
 	// Reason is a remark such as REDACTED; it may be empty.
 	Reason string
+	// Positions name the memory for After, if the space is shared; else there are none.
+	Positions []string
 	// Redactions say what was taken out of the text before it was stored, and where. KeepSensitive stores it.
 	Redactions []*pb.Redaction
 }
@@ -145,6 +158,7 @@ func (c *Client) Remember(ctx context.Context, content string, details ...Detail
 	return Saved{
 		ID: o.GetId(), Operation: resp.GetResult().GetOperationId(), Reason: o.GetReason(),
 		Redactions: o.GetRedactions(), Duplicate: o.GetStatus() == pb.OutcomeStatus_OUTCOME_STATUS_DUPLICATE,
+		Positions: resp.GetResult().GetPositions(),
 	}, nil
 }
 
@@ -163,7 +177,9 @@ func (c *Client) Undo(ctx context.Context, operation string) (string, error) {
 
 // Search returns at most limit memories (1 to 200; 0 means 10) for a query, best first; none if nothing is relevant.
 func (c *Client) Search(ctx context.Context, query string, limit int) ([]*pb.SearchHit, error) {
-	resp, err := c.Searches.Search(ctx, &pb.SearchServiceSearchRequest{Spaces: c.spaces(), Query: query, Limit: int32(limit)})
+	resp, err := c.Searches.Search(ctx, &pb.SearchServiceSearchRequest{
+		Spaces: c.spaces(), Query: query, Limit: int32(limit), MinPositions: c.after,
+	})
 	return resp.GetHits(), err
 }
 
@@ -174,9 +190,9 @@ func (c *Client) Recall(ctx context.Context, prompt string) (string, error) {
 
 // recall is Recall for a session; "" is none.
 func (c *Client) recall(ctx context.Context, prompt, session string) (string, error) {
-	resp, err := c.Searches.Recall(
-		ctx, &pb.SearchServiceRecallRequest{Spaces: c.spaces(), SessionId: session, Text: prompt},
-	)
+	resp, err := c.Searches.Recall(ctx, &pb.SearchServiceRecallRequest{
+		Spaces: c.spaces(), SessionId: session, Text: prompt, MinPositions: c.after,
+	})
 	return resp.GetBlock(), err
 }
 

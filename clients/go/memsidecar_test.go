@@ -58,7 +58,7 @@ func TestFewModules(t *testing.T) {
 }
 
 // home gives the test a user of its own; whatever daemon it starts is stopped at the end.
-func home(t *testing.T) {
+func home(t testing.TB) {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "msh") // short: a socket's path is limited
 	if err != nil {
@@ -74,14 +74,14 @@ func home(t *testing.T) {
 	t.Cleanup(func() { run(t, "daemon", "stop") })
 }
 
-func run(t *testing.T, args ...string) {
+func run(t testing.TB, args ...string) {
 	t.Helper()
 	if out, err := exec.Command(program, args...).CombinedOutput(); err != nil {
 		t.Errorf("memsidecar %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 }
 
-func connect(t *testing.T) *memsidecar.Client {
+func connect(t testing.TB) *memsidecar.Client {
 	t.Helper()
 	home(t)
 	c, err := memsidecar.Connect(t.Context(), memsidecar.Options{})
@@ -134,6 +134,37 @@ func TestClient(t *testing.T) {
 	if !errors.As(err, &e) || e.Code != codes.InvalidArgument || len(e.Violations) != 2 ||
 		status.Code(err) != codes.InvalidArgument {
 		t.Errorf("error is %#v, want two violations", err)
+	}
+}
+
+// TestAfter reads behind a position. A space that is not shared has none, and refuses one.
+func TestAfter(t *testing.T) {
+	c := connect(t)
+	ctx := t.Context()
+	saved, err := c.Remember(ctx, "The canteen opens at noon")
+	if err != nil || len(saved.Positions) != 0 {
+		t.Fatalf("saved %+v, error %v", saved, err)
+	}
+	if hits, err := c.After(saved.Positions...).Search(ctx, "canteen", 5); err != nil || len(hits) != 1 {
+		t.Errorf("hits %v, error %v", hits, err)
+	}
+	later := c.After("no position")
+	s, err := later.StartSession(ctx, "", "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, read := range map[string]func() error{
+		"search":            func() error { _, err := later.Search(ctx, "canteen", 5); return err },
+		"recall":            func() error { _, err := later.Recall(ctx, "canteen"); return err },
+		"recall in session": func() error { _, err := s.Recall(ctx, "canteen"); return err },
+	} {
+		var e *memsidecar.Error
+		if err := read(); !errors.As(err, &e) || len(e.Violations) != 1 || e.Violations[0].Field != "min_positions[0]" {
+			t.Errorf("%s: error %v, want a violation of min_positions[0]", name, err)
+		}
+	}
+	if hits, err := c.Search(ctx, "canteen", 5); err != nil || len(hits) != 1 {
+		t.Errorf("the first client: hits %v, error %v", hits, err)
 	}
 }
 

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 import memsidecar
-from memsidecar import _find
+from memsidecar import _find, _requests
 from memsidecar.v1 import admin_service_pb2, memory_service_pb2
 
 
@@ -29,6 +29,33 @@ def test_memories(home):
         with pytest.raises(memsidecar.MemsidecarError) as caught:
             client.remember("", salience=3)
         assert caught.value.code == "INVALID_ARGUMENT" and len(caught.value.violations) == 2
+
+
+def test_after(home):
+    """Reads pass the positions on; a space that is not shared has none."""
+    with memsidecar.Client() as client:
+        saved = client.remember("The canteen opens at noon")
+        assert saved.positions == () and len(client.after(saved.positions).search("canteen")) == 1
+        later = client.after(["no position"])
+        for read in (
+            lambda: later.get(saved.id),
+            lambda: later.get_many([saved.id]),
+            lambda: next(later.list()),
+            lambda: later.search("canteen"),
+            lambda: later.recall("canteen"),
+            lambda: later.session(host="test").recall("canteen"),
+        ):
+            with pytest.raises(memsidecar.MemsidecarError) as caught:
+                read()
+            assert [v.field for v in caught.value.violations] == ["min_positions[0]"]
+        assert client.search("canteen") and later.in_space("other").search("canteen") == []
+
+
+def test_saved_positions():
+    response = memory_service_pb2.MemoryServiceAddResponse()
+    response.result.outcomes.add(id="a")
+    response.result.positions.extend(["p1", "p2"])
+    assert _requests.saved(response).positions == ("p1", "p2")
 
 
 def test_session(home):
@@ -57,6 +84,11 @@ def test_killed(home):
 async def test_asyncio(home):
     async with await memsidecar.AsyncClient.connect() as client:
         saved = await client.remember("The office dog is called Ada", category="facts")
+        later = client.after(["no position"])
+        for read in (later.get(saved.id), later.search("dog"), later.recall("dog"), anext(later.list())):
+            with pytest.raises(memsidecar.MemsidecarError) as caught:
+                await read
+            assert [v.field for v in caught.value.violations] == ["min_positions[0]"]
         info = await client.call(client.admin.Info, admin_service_pb2.AdminServiceInfoRequest())
         os.kill(info.pid, signal.SIGKILL)
         (hit,) = await client.search("office dog")

@@ -36,6 +36,21 @@ it("remembers, finds, forgets and undoes", async () => {
   client.close();
 });
 
+it("reads behind a position, which a space that is not shared refuses", async () => {
+  const client = await connect();
+  const saved = await client.remember("The canteen opens at noon");
+  assert.deepEqual(saved.positions, []);
+  assert.equal((await client.after(saved.positions).search("canteen")).length, 1);
+  const later = client.after(["no position"]);
+  const session = await later.session({ host: "test" });
+  const reads = [() => later.search("canteen"), () => later.recall("canteen"), () => session.recall("canteen")];
+  for (const read of reads) {
+    await assert.rejects(read, (err: MemsidecarError) => err.violations[0]?.field === "min_positions[0]");
+  }
+  assert.equal((await client.search("canteen")).length, 1);
+  client.close();
+});
+
 it("records a session, goes on with it and learns from it", async () => {
   const client = await connect();
   const session = await client.session({ host: "test" });

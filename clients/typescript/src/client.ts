@@ -56,6 +56,8 @@ export interface Saved {
   readonly reason: string;
   /** What was taken out of the text before it was stored, and where; `allowSensitive` stores it. */
   readonly redactions: readonly Redaction[];
+  /** Name the memory for {@link Client.after}, if the space is shared; else there are none. */
+  readonly positions: readonly string[];
 }
 
 /** Finds the daemon, starts it if necessary and allowed, and checks that it answers. */
@@ -91,16 +93,17 @@ export class Client {
   readonly admin: Stub<typeof AdminService>;
   /** The space of the client's methods; empty for the default space. */
   readonly space: string;
-  readonly #manager: Http2SessionManager;
+  private readonly manager: Http2SessionManager;
+  private readonly positions: readonly string[] = [];
 
   /** Use {@link connect}. */
   constructor(path: string, finder: Finder, options: Options) {
     this.space = options.space ?? "";
     const baseUrl = "http://memsidecar";
-    this.#manager = new Http2SessionManager(baseUrl, {}, { createConnection: () => connectSocket(path) });
+    this.manager = new Http2SessionManager(baseUrl, {}, { createConnection: () => connectSocket(path) });
     const transport = createGrpcTransport({
       baseUrl,
-      sessionManager: this.#manager,
+      sessionManager: this.manager,
       interceptors: [retry(finder, options.patience ?? 10_000)],
     });
     this.memory = createClient(MemoryService, transport);
@@ -114,11 +117,20 @@ export class Client {
 
   /** Closes the connection. The daemon keeps running. */
   close(): void {
-    this.#manager.abort();
+    this.manager.abort();
   }
 
   [Symbol.dispose](): void {
     this.close();
+  }
+
+  /**
+   * Returns a client on the same connection, which this one closes, whose search and recall, also those of its sessions,
+   * include what the positions name, and wait for it: the positions of what was saved in the same shared space, through
+   * any machine. The reason of an error is POSITION_NOT_REACHED if it did not arrive.
+   */
+  after(positions: readonly string[]): Client {
+    return Object.assign(Object.create(Client.prototype) as Client, this, { positions });
   }
 
   /** Waits for a call of a generated client; throws a MemsidecarError if it fails. */
@@ -137,7 +149,8 @@ export class Client {
     const outcome = accepted(result!);
     const duplicate = outcome.status === OutcomeStatus.DUPLICATE;
     const { id, reason, redactions } = outcome;
-    return { id, operation: result!.operationId, duplicate, reason, redactions };
+    const { operationId: operation, positions } = result!;
+    return { id, operation, duplicate, reason, redactions, positions };
   }
 
   /** Retires a memory, which is not learned again; returns the id of the operation, for undo. */
@@ -152,12 +165,14 @@ export class Client {
 
   /** Returns at most limit memories (1 to 200), best first; none if nothing is relevant. */
   async search(query: string, limit = 10): Promise<SearchHit[]> {
-    return (await this.call(this.searches.search({ spaces: this.#spaces(), query, limit }))).hits;
+    const request = { spaces: this.spaces(), query, limit, minPositions: [...this.positions] };
+    return (await this.call(this.searches.search(request))).hits;
   }
 
   /** Returns memories to add to a prompt, fenced as data; empty if none is relevant. */
   async recall(prompt: string, { sessionId = "" } = {}): Promise<string> {
-    return (await this.call(this.searches.recall({ spaces: this.#spaces(), text: prompt, sessionId }))).block;
+    const request = { spaces: this.spaces(), text: prompt, sessionId, minPositions: [...this.positions] };
+    return (await this.call(this.searches.recall(request))).block;
   }
 
   /** Starts a session, or continues the one with this id. */
@@ -166,7 +181,7 @@ export class Client {
     return new Session(this, await this.call(this.sessions.start(request)));
   }
 
-  #spaces(): string[] {
+  private spaces(): string[] {
     return this.space ? [this.space] : [];
   }
 }

@@ -10,6 +10,7 @@ from typing import Any
 from google.protobuf import struct_pb2, timestamp_pb2
 
 from ._errors import MemsidecarError
+from ._retry import new_key
 from .v1 import (
     memory_pb2,
     memory_service_pb2,
@@ -43,6 +44,7 @@ class Saved:
 
     ``operation`` is the id of the operation, for ``undo``; it is empty if nothing was written. ``duplicate`` is true if the
     same memory existed already. ``reason`` is a remark such as REDACTED, and ``redactions`` say what was taken out and where.
+    ``positions`` name the memory for ``after``, if the space is shared.
     """
 
     id: str
@@ -50,6 +52,7 @@ class Saved:
     duplicate: bool
     reason: str
     redactions: tuple[Redaction, ...] = ()
+    positions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,7 +145,10 @@ def new(
 def add(
     space: str, items: Iterable[memory_service_pb2.NewMemory], allow_sensitive: bool = False
 ) -> memory_service_pb2.MemoryServiceAddRequest:
-    return memory_service_pb2.MemoryServiceAddRequest(space=space, items=items, allow_sensitive=allow_sensitive)
+    """Make a request that has its key already, so that no call copies it to give it one."""
+    return memory_service_pb2.MemoryServiceAddRequest(
+        space=space, items=items, allow_sensitive=allow_sensitive, idempotency_key=new_key()
+    )
 
 
 def _accepted(result: write_pb2.WriteResult) -> write_pb2.Outcome:
@@ -153,21 +159,33 @@ def _accepted(result: write_pb2.WriteResult) -> write_pb2.Outcome:
 
 
 def saved(response: memory_service_pb2.MemoryServiceAddResponse) -> Saved:
-    outcome = _accepted(response.result)
+    result = response.result
+    outcome = _accepted(result)
     duplicate = outcome.status == write_pb2.OUTCOME_STATUS_DUPLICATE
-    return Saved(outcome.id, response.result.operation_id, duplicate, outcome.reason, redactions(outcome))
+    positions = tuple(result.positions) if result.positions else ()
+    return Saved(outcome.id, result.operation_id, duplicate, outcome.reason, redactions(outcome), positions)
 
 
 def redactions(outcome: write_pb2.Outcome) -> tuple[Redaction, ...]:
+    if not outcome.redactions:
+        return ()  # a generator takes as long as the rest of a result
     return tuple(Redaction(one.field, one.kind, one.start, one.end) for one in outcome.redactions)
 
 
-def get(space: str, ids: Iterable[str], token: str = "") -> memory_service_pb2.MemoryServiceGetRequest:
-    return memory_service_pb2.MemoryServiceGetRequest(space=space, ids=ids, page_token=token)
+def get(
+    space: str, ids: Iterable[str], token: str = "", after: Iterable[str] = ()
+) -> memory_service_pb2.MemoryServiceGetRequest:
+    return memory_service_pb2.MemoryServiceGetRequest(space=space, ids=ids, page_token=token, min_positions=after)
 
 
 def page(
-    space: str, filter: Filter | None, order: str, ascending: bool, limit: int | None, token: str
+    space: str,
+    filter: Filter | None,
+    order: str,
+    ascending: bool,
+    limit: int | None,
+    token: str,
+    after: Iterable[str] = (),
 ) -> memory_service_pb2.MemoryServiceListRequest:
     return memory_service_pb2.MemoryServiceListRequest(
         space=space,
@@ -176,6 +194,7 @@ def page(
         ascending=ascending,
         page_size=MAX_BATCH if limit is None else min(limit, MAX_BATCH),
         page_token=token,
+        min_positions=after,
     )
 
 
@@ -255,7 +274,14 @@ def history(space: str, id: str, token: str) -> memory_service_pb2.MemoryService
 
 
 def search(
-    space: str, query: str, limit: int, filter: Filter | None, include_logs: bool, min_score: float, session_id: str
+    space: str,
+    query: str,
+    limit: int,
+    filter: Filter | None,
+    include_logs: bool,
+    min_score: float,
+    session_id: str,
+    after: Iterable[str] = (),
 ) -> search_service_pb2.SearchServiceSearchRequest:
     return search_service_pb2.SearchServiceSearchRequest(
         spaces=[space] if space else [],
@@ -265,12 +291,19 @@ def search(
         include_logs=include_logs,
         min_score=min_score,
         session_id=session_id,
+        min_positions=after,
     )
 
 
-def recall(space: str, prompt: str, session_id: str, token_budget: int) -> search_service_pb2.SearchServiceRecallRequest:
+def recall(
+    space: str, prompt: str, session_id: str, token_budget: int, after: Iterable[str] = ()
+) -> search_service_pb2.SearchServiceRecallRequest:
     return search_service_pb2.SearchServiceRecallRequest(
-        spaces=[space] if space else [], text=prompt, session_id=session_id, token_budget=token_budget
+        spaces=[space] if space else [],
+        text=prompt,
+        session_id=session_id,
+        token_budget=token_budget,
+        min_positions=after,
     )
 
 

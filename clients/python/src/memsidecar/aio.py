@@ -67,6 +67,7 @@ class AsyncClient:
 
     def __init__(self, finder: Finder, path: str, space: str, patience: float) -> None:
         self.space = space
+        self._after: tuple[str, ...] = ()
         interceptors = [_Retrier(finder, patience)]
         self._channel = grpc.aio.insecure_channel("unix:" + path, options=CHANNEL_OPTIONS, interceptors=interceptors)
         self.memory = cast("memory_service_pb2_grpc.MemoryServiceAsyncStub", memory_service_pb2_grpc.MemoryServiceStub(self._channel))
@@ -112,7 +113,17 @@ class AsyncClient:
     def in_space(self, space: str) -> AsyncClient:
         """Return a client of another space on the same connection, which the first client closes."""
         other = copy.copy(self)
-        other.space = space
+        other.space, other._after = space, ()
+        return other
+
+    def after(self, positions: Iterable[str]) -> AsyncClient:
+        """Return a client on the same connection whose reads include what these positions name, and wait for it.
+
+        They are the ``positions`` of what was saved in the same shared space, through any machine. Reads are ``get``,
+        ``get_many``, ``list``, ``search`` and ``recall``. The reason of an error is POSITION_NOT_REACHED if it did not arrive.
+        """
+        other = copy.copy(self)
+        other._after = tuple(positions)
         return other
 
     async def remember(
@@ -150,7 +161,7 @@ class AsyncClient:
 
     async def get(self, id: str) -> memory_pb2.Memory:
         """Return a memory in any state. The reason of the error is NOT_FOUND if the id is not known."""
-        return (await self.call(self.memory.Get, _requests.get(self.space, [id]))).memories[0]
+        return (await self.call(self.memory.Get, _requests.get(self.space, [id], after=self._after))).memories[0]
 
     async def get_many(self, ids: Iterable[str]) -> builtins.list[memory_pb2.Memory]:
         """Return those memories that are known, of at most 1,000 ids, in the order of the ids."""
@@ -158,7 +169,7 @@ class AsyncClient:
         ids, token = builtins.list(ids), ""
         while ids:
             try:
-                response = await self.call(self.memory.Get, _requests.get(self.space, ids, token))
+                response = await self.call(self.memory.Get, _requests.get(self.space, ids, token, self._after))
             except MemsidecarError as err:
                 if err.reason != "NOT_FOUND":
                     raise
@@ -178,7 +189,7 @@ class AsyncClient:
         """
         token = ""
         while limit is None or limit > 0:
-            request = _requests.page(self.space, filter, order, ascending, limit, token)
+            request = _requests.page(self.space, filter, order, ascending, limit, token, self._after)
             response = await self.call(self.memory.List, request)
             for memory in response.memories:
                 yield memory
@@ -271,7 +282,9 @@ class AsyncClient:
         session_id: str = "",
     ) -> builtins.list[search_service_pb2.SearchHit]:
         """Return at most limit memories (1 to 200), best first; none if nothing is relevant."""
-        request = _requests.search(self.space, query, limit, filter, include_logs, min_score, session_id)
+        request = _requests.search(
+            self.space, query, limit, filter, include_logs, min_score, session_id, self._after
+        )
         return builtins.list((await self.call(self.searches.Search, request)).hits)
 
     async def recall(self, prompt: str, *, session_id: str = "", token_budget: int = 0) -> str:
@@ -279,7 +292,8 @@ class AsyncClient:
 
         ``token_budget`` is 50 to 8,000 estimated tokens; 0 means 1,500.
         """
-        return (await self.call(self.searches.Recall, _requests.recall(self.space, prompt, session_id, token_budget))).block
+        request = _requests.recall(self.space, prompt, session_id, token_budget, self._after)
+        return (await self.call(self.searches.Recall, request)).block
 
     async def hint(self, tool: str, arguments: str = "", *, session_id: str = "") -> str:
         """Return known failures of a tool call that is about to be made, fenced as data; usually empty."""
@@ -348,7 +362,7 @@ class AsyncSession:
 
     async def recall(self, prompt: str) -> str:
         """Return memories to add to a prompt, without those that this session already got."""
-        return await self._client.in_space(self._space).recall(prompt, session_id=self.id)
+        return await self._client.in_space(self._space).after(self._client._after).recall(prompt, session_id=self.id)
 
     async def hint(self, tool: str, arguments: str = "") -> str:
         """Return known failures of a tool call that is about to be made, each rule once."""

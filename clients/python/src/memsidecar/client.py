@@ -104,6 +104,7 @@ class Client:
         given = {k: v for k, v in (("socket", socket), ("program", program)) if v is not None}
         finder = Finder(start=start, **given)
         self.space = space
+        self._after: tuple[str, ...] = ()
         self._channel = grpc.insecure_channel("unix:" + finder.find(), options=CHANNEL_OPTIONS)
         channel: Any = _Channel(self._channel, finder, patience)
         self.memory = memory_service_pb2_grpc.MemoryServiceStub(channel)
@@ -139,7 +140,17 @@ class Client:
     def in_space(self, space: str) -> Client:
         """Return a client of another space on the same connection, which the first client closes."""
         other = copy.copy(self)
-        other.space = space
+        other.space, other._after = space, ()
+        return other
+
+    def after(self, positions: Iterable[str]) -> Client:
+        """Return a client on the same connection whose reads include what these positions name, and wait for it.
+
+        They are the ``positions`` of what was saved in the same shared space, through any machine. Reads are ``get``,
+        ``get_many``, ``list``, ``search`` and ``recall``. The reason of an error is POSITION_NOT_REACHED if it did not arrive.
+        """
+        other = copy.copy(self)
+        other._after = tuple(positions)
         return other
 
     def remember(
@@ -177,7 +188,7 @@ class Client:
 
     def get(self, id: str) -> memory_pb2.Memory:
         """Return a memory in any state. The reason of the error is NOT_FOUND if the id is not known."""
-        return self.call(self.memory.Get, _requests.get(self.space, [id])).memories[0]
+        return self.call(self.memory.Get, _requests.get(self.space, [id], after=self._after)).memories[0]
 
     def get_many(self, ids: Iterable[str]) -> builtins.list[memory_pb2.Memory]:
         """Return those memories that are known, of at most 1,000 ids, in the order of the ids."""
@@ -185,7 +196,7 @@ class Client:
         ids, token = builtins.list(ids), ""
         while ids:
             try:
-                response = self.call(self.memory.Get, _requests.get(self.space, ids, token))
+                response = self.call(self.memory.Get, _requests.get(self.space, ids, token, self._after))
             except MemsidecarError as err:
                 if err.reason != "NOT_FOUND":
                     raise
@@ -205,7 +216,7 @@ class Client:
         """
         token = ""
         while limit is None or limit > 0:
-            request = _requests.page(self.space, filter, order, ascending, limit, token)
+            request = _requests.page(self.space, filter, order, ascending, limit, token, self._after)
             response = self.call(self.memory.List, request)
             yield from response.memories
             token = response.next_page_token
@@ -296,7 +307,9 @@ class Client:
         session_id: str = "",
     ) -> builtins.list[search_service_pb2.SearchHit]:
         """Return at most limit memories (1 to 200), best first; none if nothing is relevant."""
-        request = _requests.search(self.space, query, limit, filter, include_logs, min_score, session_id)
+        request = _requests.search(
+            self.space, query, limit, filter, include_logs, min_score, session_id, self._after
+        )
         return builtins.list(self.call(self.searches.Search, request).hits)
 
     def recall(self, prompt: str, *, session_id: str = "", token_budget: int = 0) -> str:
@@ -304,7 +317,8 @@ class Client:
 
         ``token_budget`` is 50 to 8,000 estimated tokens; 0 means 1,500.
         """
-        return self.call(self.searches.Recall, _requests.recall(self.space, prompt, session_id, token_budget)).block
+        request = _requests.recall(self.space, prompt, session_id, token_budget, self._after)
+        return self.call(self.searches.Recall, request).block
 
     def hint(self, tool: str, arguments: str = "", *, session_id: str = "") -> str:
         """Return known failures of a tool call that is about to be made, fenced as data; usually empty."""
@@ -375,7 +389,7 @@ class Session:
 
     def recall(self, prompt: str) -> str:
         """Return memories to add to a prompt, without those that this session already got."""
-        return self._client.in_space(self._space).recall(prompt, session_id=self.id)
+        return self._client.in_space(self._space).after(self._client._after).recall(prompt, session_id=self.id)
 
     def hint(self, tool: str, arguments: str = "") -> str:
         """Return known failures of a tool call that is about to be made, each rule once."""
