@@ -66,6 +66,9 @@ ends it at once, without losing acknowledged data.`,
 			if a.env("GOGC") == "" { // it sets another share
 				go garbage.Limit(cmd.Context())
 			}
+			if err := garbage.LimitToContainer(cmd.Context()); err != nil {
+				log.Warn("the memory limit of the control group is not known, so the heap has none", "err", err)
+			}
 			return daemon.Run(cmd.Context(), cfg, daemon.Options{
 				Command:  commands.run,
 				Machine:  machine,

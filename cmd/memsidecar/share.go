@@ -310,8 +310,8 @@ func (a *app) printSharing(resp *pbalpha.ShareServiceStatusResponse) {
 		return
 	}
 	a.out.printf("Node of the fleet at %s. Open spaces: %d, about %s of %s; opened %d and dropped %d since the start; "+
-		"%d operations wait.\n", f.GetDatabase(), f.GetOpen(), size(f.GetBytes()), size(f.GetLimitBytes()),
-		f.GetOpened(), f.GetDropped(), f.GetWaiting())
+		"%s.\n", f.GetDatabase(), f.GetOpen(), size(f.GetBytes()), size(f.GetLimitBytes()),
+		f.GetOpened(), f.GetDropped(), plural(f.GetWaiting(), "operation waits", "operations wait"))
 	if f.GetError() != "" {
 		a.out.printf("The last space that was asked for could not be opened: %s\n", oneLine(f.GetError()))
 	}

@@ -75,9 +75,9 @@ func viewMemories(in []*pb.Memory) ([]*memory.Memory, error) {
 	for i, m := range in {
 		out[i] = &memory.Memory{
 			ID: m.GetId(), Category: m.GetCategory(), Content: m.GetContent(), Title: m.GetTitle(), Tags: m.GetTags(),
-			Description: m.GetDescription(), Salience: m.GetSalience(),
-			Pinned: m.GetPinned(), Revision: m.GetRevision(), CreatedAt: m.GetCreatedAt().AsTime(),
-			ContentAt: m.GetContentAt().AsTime(),
+			Salience: m.GetSalience(),
+			Pinned:   m.GetPinned(), Revision: m.GetRevision(), CreatedAt: m.GetCreatedAt().AsTime(),
+			More: &memory.More{Description: m.GetDescription(), ContentAt: m.GetContentAt().AsTime()},
 		}
 		if m.GetStructuredData() != nil {
 			raw, err := m.GetStructuredData().MarshalJSON()
@@ -163,7 +163,7 @@ func viewChange(c view.Change) *pbalpha.ViewChange {
 			Removal: &pbalpha.ViewRemoval{Id: c.ID, ExpectedRevision: c.Revision}}}
 	case view.Add:
 		m := c.Memory
-		add := &pb.NewMemory{Category: m.Category, Content: m.Content, Title: m.Title, Description: m.Description,
+		add := &pb.NewMemory{Category: m.Category, Content: m.Content, Title: m.Title, Description: m.Description(),
 			Tags: m.Tags}
 		for _, r := range m.Relations() {
 			add.Relations = append(add.Relations, &pb.Relation{Type: r.Type, TargetId: r.Target, Strength: &r.Strength})

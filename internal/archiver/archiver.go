@@ -15,6 +15,7 @@ import (
 	"iter"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -53,6 +54,8 @@ type Archiver struct {
 
 	summarise               Summarise
 	archiveDays, deleteDays int
+
+	adopted atomic.Pointer[adoption] // see adoption
 }
 
 // New returns an Archiver. It starts nothing.
@@ -120,7 +123,7 @@ func (a *Archiver) Run(ctx context.Context, opts Options) (Report, error) {
 	if at := a.store.Restored(); !at.IsZero() {
 		run.restored = dateOf(at.In(a.loc))
 	}
-	if run.adopted, err = a.adoptedOn(ctx); err != nil {
+	if run.adopted, err = a.adoption(ctx); err != nil {
 		return run.report, err
 	}
 	for name := range a.spaces(opts.Space) {
@@ -160,8 +163,7 @@ type run struct {
 	changesLeft int
 	// why nothing may be changed; "" if it may
 	postponeReason string
-	// day on which the directory was adopted; zero if it was not, or the journal was trimmed since
-	adopted time.Time
+	adopted        adoption
 	// day on which a backup was restored; zero if none was
 	restored time.Time
 	imports  imports // cache of this run

@@ -11,11 +11,11 @@ import (
 // compressPostponed returns why a scheduled compression must wait, "" if it need not: the whole store was recently
 // adopted or restored.
 func (a *Archiver) compressPostponed(ctx context.Context, now time.Time) (string, error) {
-	adopted, err := a.adoptedOn(ctx)
+	adopted, err := a.adoption(ctx)
 	if err != nil {
 		return "", err
 	}
-	if until := a.compressedFrom(adopted, now); until != "" {
+	if until := a.compressedFrom(adopted.day, now); until != "" {
 		return "the directory was adopted; its memories are compressed from " + until, nil
 	}
 	if at := a.store.Restored(); !at.IsZero() {

@@ -322,9 +322,9 @@ func TestMergedMemory(t *testing.T) {
 		ID: got.ID, Category: memory.Facts, Content: got.Content, Salience: 0.9, Confidence: 0.5, AccessCount: 3,
 		Status: memory.Active,
 		Source: memory.SourceCompression, CreatedAt: list[2].CreatedAt, LastAccessed: list[1].LastAccessed,
-		UpdatedAt: noon, ContentAt: list[0].CreatedAt, Revision: r.Groups[0].Op,
+		UpdatedAt: noon, Revision: r.Groups[0].Op,
 		Tags: []string{"ferry", "line"}, More: &memory.More{Evidence: list[2].Evidence(), Relations: list[2].Relations(),
-			Supersedes: got.Supersedes()},
+			Supersedes: got.Supersedes(), ContentAt: list[0].CreatedAt},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -10,20 +10,32 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// adoptedOn returns the day on which the store adopted a directory of another tool; the zero time if it did not, or
-// the journal was trimmed since.
-func (a *Archiver) adoptedOn(ctx context.Context) (time.Time, error) {
-	var at time.Time
+// adoption says what a store adopted of another tool when it was new.
+type adoption struct {
+	day  time.Time // when that was; zero if it adopted nothing, or the journal was trimmed since
+	last int64     // the last operation of it; all before are too
+}
+
+// adoption reads from the journal what the store adopted. Its records hold all that was adopted and take long to read,
+// so what they say is kept: a store adopts nothing once it serves.
+func (a *Archiver) adoption(ctx context.Context) (adoption, error) {
+	if known := a.adopted.Load(); known != nil {
+		return *known, nil
+	}
+	var found adoption
 	for rec, err := range a.store.Operations(ctx, 1, a.store.LSN()) {
 		if err != nil {
-			return at, fmt.Errorf("read the oldest operations: %w", err)
+			return found, fmt.Errorf("read the oldest operations: %w", err)
 		}
 		if rec.Actor != journal.ActorAdopt {
 			break
 		}
-		at = dateOf(rec.At.In(a.loc))
+		found = adoption{day: dateOf(rec.At.In(a.loc)), last: rec.Op}
 	}
-	return at, nil
+	if found.last != 0 { // else it was read at once
+		a.adopted.Store(&found)
+	}
+	return found, nil
 }
 
 // graceReason returns why a log, as of a revision, must not be deleted yet, "" if it may be. Old logs of an adopted
@@ -33,7 +45,7 @@ func (r *run) graceReason(ctx context.Context, date string, revision int64) (str
 	if !ok {
 		return "", nil
 	}
-	for _, came := range []time.Time{r.adopted, r.restored} {
+	for _, came := range []time.Time{r.adopted.day, r.restored} {
 		if reason := r.waitReason(day, came); reason != "" {
 			return reason, nil
 		}
@@ -62,8 +74,11 @@ func (a *Archiver) graceEnd(came time.Time, archiveDays, deleteDays int) time.Ti
 
 // undoneBy returns the operation that undid the archiving or deletion of a log at a revision, 0 if its last change
 // was another one. An undone step is not repeated until the log changes or the journal is trimmed. Logs that came
-// together, by adoption or an import, have one revision, whose record is long and read once.
+// together by an import have one revision, whose record is long and read once.
 func (r *run) undoneBy(ctx context.Context, revision int64) (int64, error) {
+	if revision <= r.adopted.last {
+		return 0, nil // it came with the adoption
+	}
 	if op, known := r.undone[revision]; known {
 		return op, nil
 	}

@@ -169,9 +169,9 @@ func (p *mergedPart) add(m *memory.Memory) bool {
 	next.Confidence = min(next.Confidence, m.Confidence)
 	next.AccessCount += m.AccessCount
 	if m.KnownAt().After(next.KnownAt()) {
-		next.ContentAt = m.KnownAt() // the knowledge is as old as its newest part
+		next.SetContentAt(m.KnownAt()) // the knowledge is as old as its newest part
 	} else {
-		next.ContentAt = next.KnownAt()
+		next.SetContentAt(next.KnownAt())
 	}
 	if m.CreatedAt.Before(next.CreatedAt) {
 		next.CreatedAt = m.CreatedAt

@@ -57,7 +57,7 @@ const (
 
 // warmWorkers is the number of pooled goroutines for requests. Their stacks have already grown, which saves copying
 // them for each request.
-const warmWorkers = 8
+const warmWorkers = 64
 
 // Options of Run that are no configuration.
 type Options struct {
@@ -319,17 +319,20 @@ func (d *daemon) serve(ctx context.Context, socket net.Listener, ready func(stri
 // requests of the hook that started the daemon.
 const startedFor = 2 * time.Second
 
+// smallAtStart is how many spaces have their index built at the start even if they are small. Few of many spaces are
+// used soon, and an open one takes many times the memory of one that is not.
+const smallAtStart = 32
+
 // loadIndex builds the search index of the largest spaces before they are searched, and then gives memory back. The
 // other spaces are small: they are opened when they are searched.
 func (d *daemon) loadIndex(ctx context.Context) error {
 	names := d.store.Spaces()
-	if len(names) > search.MaxOpen {
+	if len(names) > smallAtStart {
 		size := make(map[string]int, len(names))
 		for name := range d.store.SpacesAtLeisure() {
 			size[name] = d.store.Space(name).Count()
 		}
-		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(size[b], size[a]) })
-		names = names[:search.MaxOpen]
+		names = openedAtStart(names, size)
 	}
 	for _, name := range names {
 		if d.engine.Open(ctx, name) != nil {
@@ -344,6 +347,18 @@ func (d *daemon) loadIndex(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	return nil
+}
+
+// openedAtStart returns the largest of the named spaces, largest first. size is their number of memories. It returns at
+// most search.MaxOpen, and small ones only among the first smallAtStart.
+func openedAtStart(names []string, size map[string]int) []string {
+	largestFirst := func(a, b string) int { return cmp.Compare(size[b], size[a]) }
+	names = slices.SortedStableFunc(slices.Values(names), largestFirst)
+	names = names[:min(len(names), search.MaxOpen)]
+	for len(names) > smallAtStart && size[names[len(names)-1]] <= search.MaxSmall {
+		names = names[:len(names)-1]
+	}
+	return names
 }
 
 // stopServer waits at most stopWait for requests in progress. Watch streams never end by themselves.

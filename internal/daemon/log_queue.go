@@ -8,28 +8,31 @@ import (
 	"time"
 )
 
-// Bounds of what waits to be written to the log.
-const (
-	logQueueLines = 4096
-	logQueueBytes = 1 << 20
-)
+// logQueueBytes bounds what waits to be written to the log, and as much again may be being written.
+const logQueueBytes = 1 << 20
+
+// gatherLines is how long lines wait for more of them. Each write would otherwise come before the reply to the request
+// that the line is about.
+const gatherLines = 5 * time.Millisecond
 
 // LogQueue writes log lines to a writer that may block for ever, a pipe that nobody reads for example, without ever
 // blocking the caller: a request must not wait for the reader of the log. What does not fit into the queue is dropped
-// and counted; a line says how many, once the writer accepts lines again. It is safe for concurrent use.
+// and counted; a line says how many, once the writer accepts lines again. What was queued in the last milliseconds is
+// lost when the process is killed. It is safe for concurrent use.
 type LogQueue struct {
-	lines   chan []byte
-	dropped atomic.Int64 // since the start
+	dropped atomic.Int64 // lines, since the start
 
 	mu      sync.Mutex
-	bytes   int  // in lines; guarded by mu
-	closed  bool // guarded by mu
+	lines   []byte // guarded by mu
+	closed  bool   // guarded by mu
+	wake    chan struct{}
+	closing chan struct{}
 	written chan struct{}
 }
 
 // NewLogQueue begins to write to w. Close ends that.
 func NewLogQueue(w io.Writer) *LogQueue {
-	q := &LogQueue{lines: make(chan []byte, logQueueLines), written: make(chan struct{})}
+	q := &LogQueue{wake: make(chan struct{}, 1), closing: make(chan struct{}), written: make(chan struct{})}
 	go q.run(w)
 	return q
 }
@@ -38,13 +41,15 @@ func NewLogQueue(w io.Writer) *LogQueue {
 func (q *LogQueue) Write(line []byte) (int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	// The writer keeps its own buffer, and a slog.Handler reuses the one it passes.
-	if q.closed || q.bytes+len(line) > logQueueBytes || len(q.lines) == cap(q.lines) {
+	if q.closed || len(q.lines)+len(line) > logQueueBytes {
 		q.dropped.Add(1)
 		return len(line), nil
 	}
-	q.bytes += len(line)
-	q.lines <- append([]byte(nil), line...)
+	q.lines = append(q.lines, line...)
+	select {
+	case q.wake <- struct{}{}:
+	default: // the writer has not looked yet
+	}
 	return len(line), nil
 }
 
@@ -56,7 +61,7 @@ func (q *LogQueue) Close(wait time.Duration) {
 	q.mu.Lock()
 	if !q.closed {
 		q.closed = true
-		close(q.lines)
+		close(q.closing)
 	}
 	q.mu.Unlock()
 	select {
@@ -69,16 +74,33 @@ func (q *LogQueue) Close(wait time.Duration) {
 func (q *LogQueue) run(w io.Writer) {
 	defer close(q.written)
 	told := int64(0)
-	for line := range q.lines {
+	for closed := false; !closed; {
+		closed = q.gather()
 		q.mu.Lock()
-		q.bytes -= len(line)
+		lines := q.lines
+		q.lines = nil
 		q.mu.Unlock()
-		_, _ = w.Write(line) // there is nowhere to report it to
+		_, _ = w.Write(lines) // there is nowhere to report it to
 		if dropped := q.Dropped(); dropped > told {
 			// Both of the daemon's log formats have a line that looks like this one to people, and one is JSON.
 			_, _ = fmt.Fprintf(w, "{\"level\":\"WARN\",\"msg\":\"log lines were dropped, because nobody read the log\","+
 				"\"dropped\":%d}\n", dropped-told)
 			told = dropped
 		}
+	}
+}
+
+// gather waits for a line and those that follow it, and reports whether no more will come.
+func (q *LogQueue) gather() (closed bool) {
+	select {
+	case <-q.wake:
+	case <-q.closing:
+		return true
+	}
+	select {
+	case <-time.After(gatherLines):
+		return false
+	case <-q.closing:
+		return true
 	}
 }

@@ -32,13 +32,13 @@ func TestLogQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &pipe{open: make(chan struct{})}
 		q := NewLogQueue(w)
-		const lines = 3 * logQueueLines
+		const lines = logQueueBytes / 4
 		for i := range lines {
 			if n, err := fmt.Fprintf(q, "line %d\n", i); n == 0 || err != nil {
 				t.Fatal(n, err)
 			}
 		}
-		if q.Dropped() < lines-logQueueLines-1 || q.Dropped() >= lines {
+		if q.Dropped() < lines/2 || q.Dropped() >= lines {
 			t.Fatalf("%d of %d lines were dropped", q.Dropped(), lines)
 		}
 		dropped := q.Dropped()
@@ -59,19 +59,52 @@ func TestLogQueue(t *testing.T) {
 	})
 }
 
-// TestLogQueueBytes: long lines do not fill the memory.
+// TestLogQueueBytes: long lines do not fill the memory. One queue of them is being written while another waits.
 func TestLogQueueBytes(t *testing.T) {
 	w := &pipe{open: make(chan struct{})}
 	q := NewLogQueue(w)
-	line := bytes.Repeat([]byte{'x'}, logQueueBytes/8)
-	for range 100 {
+	const lines, fit = 100, 8
+	line := bytes.Repeat([]byte{'x'}, logQueueBytes/fit)
+	for range lines {
 		_, _ = q.Write(line)
 	}
-	if q.Dropped() < 90 {
-		t.Errorf("only %d of 100 lines were dropped", q.Dropped())
+	if q.Dropped() < lines-2*fit {
+		t.Errorf("only %d of %d lines were dropped", q.Dropped(), lines)
 	}
 	close(w.open)
 	q.Close(time.Minute)
+}
+
+// TestLogQueueGathers: lines that follow each other are one write, a line alone does not wait for others, and a stop
+// waits for none.
+func TestLogQueueGathers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &counter{}
+		q := NewLogQueue(w)
+		for range 10 {
+			_, _ = q.Write([]byte("line\n"))
+		}
+		time.Sleep(gatherLines)
+		synctest.Wait()
+		if w.writes != 1 || w.bytes != 50 {
+			t.Errorf("10 lines were %d writes of %d bytes, want 1 of 50", w.writes, w.bytes)
+		}
+		_, _ = q.Write([]byte("last\n"))
+		start := time.Now()
+		q.Close(time.Second)
+		if w.bytes != 55 || time.Since(start) != 0 {
+			t.Errorf("after a stop of %v there are %d bytes, want 55", time.Since(start), w.bytes)
+		}
+	})
+}
+
+// counter counts writes.
+type counter struct{ writes, bytes int }
+
+func (c *counter) Write(b []byte) (int, error) {
+	c.writes++
+	c.bytes += len(b)
+	return len(b), nil
 }
 
 // TestLogQueueCloses: a stop does not wait for a log that nobody reads.

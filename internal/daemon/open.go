@@ -161,7 +161,9 @@ func (d *daemon) openServer() {
 	options := append(d.monitor.Options(), rpc.RefusePaused(d.pauses.Host, d.sessions)...)
 	options = append(options, rpc.OpenSpaces(d.share)...)
 	options = append(options, rpc.Acknowledge(d.share, d.now)...)
-	d.server = grpc.NewServer(append(options, grpc.Creds(credentials), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(stopWait), grpc.NumStreamWorkers(warmWorkers))...)
+	d.server = grpc.NewServer(append(options, grpc.Creds(credentials), grpc.WaitForHandlers(true),
+		grpc.ConnectionTimeout(stopWait), grpc.NumStreamWorkers(warmWorkers),
+		grpc.StaticStreamWindowSize(unixsock.Window), grpc.StaticConnWindowSize(unixsock.Window))...)
 	d.health = rpc.Register(d.server, rpc.Deps{
 		Store: d.store, Memories: d.counts, Graph: graph.New(d.store, d.now), Search: d.engine, Logs: d.finder, Recall: d.recall, Sessions: d.sessions,
 		Consolidator: d.learner, Reviews: d.reviews, Summaries: d.summaries,

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/daemon/metrics"
@@ -75,19 +76,19 @@ func shareFinding(s *share.Status, loc *time.Location) rpc.Finding {
 		f.Remedy = rpc.Say("see `memsidecar share status`")
 		return f
 	case s.Error != "":
-		waiting := rpc.Say("%d operations wait", s.Waiting)
-		if !s.Oldest.IsZero() {
-			waiting = rpc.Say("%d operations wait, the oldest since %s", s.Waiting, s.Oldest.In(loc).Format(time.DateOnly))
-		}
 		f.Level = rpc.LevelWarn
-		f.Detail = append(rpc.Say("space %s is not exchanged: %s", s.Space, s.Error), waiting...)
+		f.Detail = append(
+			rpc.Say("space %s is not exchanged: %s", s.Space, s.Error), waitingText(s.Waiting, s.Oldest, loc)...,
+		)
 		f.Remedy = rpc.Say("it goes on by itself when the database answers; what waits is kept for %d days at least",
 			store.MaxNeededDays)
 		return f
 	case s.ReadOnly:
 		f.Detail = rpc.Say("space %s is shared read-only with %s: it is received and not changed here", s.Space, s.Database)
 	default:
-		f.Detail = rpc.Say("space %s is shared with %s, %d operations wait", s.Space, s.Database, s.Waiting)
+		f.Detail = append(
+			rpc.Say("space %s is shared with %s", s.Space, s.Database), waitingText(s.Waiting, time.Time{}, loc)...,
+		)
 	}
 	if s.Logs {
 		f.Detail = append(f.Detail, rpc.Say("its daily logs are shared")...)
@@ -97,12 +98,35 @@ func shareFinding(s *share.Status, loc *time.Location) rpc.Finding {
 	return f
 }
 
+// waitingText says how many operations wait, and since when if that is known.
+func waitingText(n int, oldest time.Time, loc *time.Location) []rpc.Text {
+	switch day := oldest.In(loc).Format(time.DateOnly); {
+	case n == 1 && oldest.IsZero():
+		return rpc.Say("1 operation waits")
+	case n == 1:
+		return rpc.Say("1 operation waits, since %s", day)
+	case oldest.IsZero():
+		return rpc.Say("%d operations wait", n)
+	default:
+		return rpc.Say("%d operations wait, the oldest since %s", n, day)
+	}
+}
+
+// openText says how many spaces are open.
+func openText(n int) []rpc.Text {
+	if n == 1 {
+		return rpc.Say("1 space is open")
+	}
+	return rpc.Say("%d spaces are open", n)
+}
+
 // fleetFinding reports the fleet of which this daemon is a node.
 func fleetFinding(f *share.FleetStatus) rpc.Finding {
 	const mib = 1 << 20
-	out := rpc.Finding{Name: "fleet", Level: rpc.LevelOK,
-		Detail: append(rpc.Say("this is a node of the fleet at %s: %d spaces are open, %d operations wait", f.Database, f.Open,
-			f.Waiting), rpc.Say("the open spaces take about %d MiB of %d MiB", f.Bytes/mib, f.Limit/mib)...)}
+	out := rpc.Finding{Name: "fleet", Level: rpc.LevelOK, Detail: slices.Concat(
+		rpc.Say("this is a node of the fleet at %s", f.Database), openText(f.Open),
+		waitingText(f.Waiting, time.Time{}, time.UTC),
+		rpc.Say("the open spaces take about %d MiB of %d MiB", f.Bytes/mib, f.Limit/mib))}
 	if f.Failing > 0 {
 		out.Level = rpc.LevelWarn
 		out.Detail = append(out.Detail, rpc.Say("the exchange of %d of them fails or has stopped", f.Failing)...)

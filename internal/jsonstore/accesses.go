@@ -39,21 +39,15 @@ func (h *heldAccesses) hold(space string, c *journal.AccessChange) {
 	}
 }
 
-// holdShown keeps the accesses that a file shows of memories that have more, unless older ones are kept already: fewer
-// are a correction. A crash forgets what was held, and the next publication would write the whole file.
-func (h *heldAccesses) holdShown(space string, file []byte, memories []*memory.Memory) {
-	shown, err := decodeAccesses(file)
-	if err != nil {
-		return // the present accesses are shown, which costs a whole file
-	}
+// holdShown keeps the accesses that the published file shows of memories that have more, unless older ones are kept
+// already: fewer are a correction. A crash forgets what was held, and the next publication would write the whole file.
+func (h *heldAccesses) holdShown(space string, shown map[string]accesses) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	held := h.spaceLocked(space)
-	for _, m := range memories {
-		if a, ok := shown[m.ID]; ok && a.count < m.AccessCount {
-			if _, older := held[m.ID]; !older {
-				held[m.ID] = a
-			}
+	for id, a := range shown {
+		if _, older := held[id]; !older {
+			held[id] = a
 		}
 	}
 }

@@ -205,36 +205,28 @@ func decodeExtra(data []byte) (map[string]json.RawMessage, error) {
 	return extra, d.End()
 }
 
-// decodeAccesses returns the accesses that a file shows, by id, and reads nothing else.
-func decodeAccesses(data []byte) (map[string]accesses, error) {
-	d, err := strictjson.NewDecoder(data)
+// decodeAccesses returns the id of a memory and the accesses that it shows, and reads nothing else.
+func decodeAccesses(value []byte) (id string, a accesses, err error) {
+	d, err := strictjson.NewDecoder(value)
 	if err != nil {
-		return nil, err
+		return "", accesses{}, err
 	}
 	r := &fileReader{Decoder: d, loc: time.UTC}
-	shown := map[string]accesses{}
-	return shown, d.Object(func(key []byte) error {
-		if string(key) != "memories" {
-			return d.Skip()
+	err = d.Object(func(key []byte) (err error) {
+		switch string(key) {
+		case "id":
+			id, err = d.String()
+		case "access_count":
+			a.count, err = d.Int()
+		case "last_accessed":
+			a.last, err = r.time()
+		default:
+			err = d.Skip()
 		}
-		return d.Array(func(int) error {
-			var id string
-			var a accesses
-			err := d.Object(func(key []byte) (err error) {
-				switch string(key) {
-				case "id":
-					id, err = d.String()
-				case "access_count":
-					a.count, err = d.Int()
-				case "last_accessed":
-					a.last, err = r.time()
-				default:
-					err = d.Skip()
-				}
-				return err
-			})
-			shown[id] = a
-			return err
-		})
+		return err
 	})
+	if err != nil {
+		return "", accesses{}, err
+	}
+	return id, a, d.End()
 }

@@ -2,8 +2,6 @@ package jsonstore
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -166,16 +164,16 @@ func (p *Publisher) publish(space string, deferred bool) (publish.Written, error
 	if err != nil {
 		return publish.Written{}, err
 	}
-	extra, shown, err := p.unknownFields(space, former.Hash)
+	f := FileOf(p.Source().Space(space), p.now(), nil)
+	extra, shown, err := p.unknownFields(space, former.Hash, f.Memories)
 	if err != nil {
 		return publish.Written{}, err
 	}
-	f := FileOf(p.Source().Space(space), p.now(), extra)
-	switch {
-	case deferred || former.Size < rewriteFrom:
+	f.Extra = extra
+	if deferred || former.Size < rewriteFrom {
 		p.held.releaseAll(space)
-	case shown != nil:
-		p.held.holdShown(space, shown, f.Memories)
+	} else {
+		p.held.holdShown(space, shown)
 	}
 	if p.held.apply(space, f.Memories) {
 		p.InvalidateDeferred(space) // also when they are from before a crash, which nobody reported
@@ -216,19 +214,20 @@ func sortForgotten(hashes map[string]time.Time) []Forgotten {
 }
 
 // unknownFields returns the top-level fields of a space's file that this version does not know. Only the file itself
-// holds them, so they are read from it once a run. Then shown is the file, if it is what was published with this hash.
+// holds them, so they are read from it once a run. If it is what was published with this hash, then shown is what it
+// shows, by id, of those of the present memories that have more accesses now.
 func (p *Publisher) unknownFields(
-	space, published string,
-) (extra map[string]json.RawMessage, shown []byte, err error) {
+	space, published string, present []*memory.Memory,
+) (extra map[string]json.RawMessage, shown map[string]accesses, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	extra, ok := p.extra[space]
 	if !ok {
-		if shown, extra, err = readUnknownFields(p.fsys, space); err != nil {
-			return nil, nil, err
-		}
-		if sum := sha256.Sum256(shown); hex.EncodeToString(sum[:]) != published {
+		if extra, shown, ok = readPublished(p.fsys, space, published, present); !ok {
 			shown = nil
+			if extra, err = UnknownFields(p.fsys, space); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
 	if texts := p.scrubbed.Load(); texts != nil {
@@ -238,23 +237,38 @@ func (p *Publisher) unknownFields(
 	return extra, shown, nil
 }
 
+// readPublished reads the file of a space, if it is what was published with this hash, for unknownFields.
+func readPublished(
+	fsys durable.FS, space, published string, present []*memory.Memory,
+) (extra map[string]json.RawMessage, shown map[string]accesses, ok bool) {
+	counts := map[string]int64{}
+	for _, m := range present {
+		if m.AccessCount > 0 {
+			counts[m.ID] = m.AccessCount
+		}
+	}
+	shown = map[string]accesses{}
+	extra, ok = scanPublished(fsys, Path(space), published, func(value []byte) error {
+		id, a, err := decodeAccesses(value)
+		if err == nil && a.count < counts[id] {
+			shown[id] = a
+		}
+		return err
+	})
+	return extra, shown, ok
+}
+
 // UnknownFields reads the top-level fields of a space's file that this version does not know, from the backup when the
 // file cannot be read.
 func UnknownFields(fsys durable.FS, space string) (map[string]json.RawMessage, error) {
-	_, extra, err := readUnknownFields(fsys, space)
-	return extra, err
-}
-
-// readUnknownFields is UnknownFields, with the bytes of the file that they are from.
-func readUnknownFields(fsys durable.FS, space string) ([]byte, map[string]json.RawMessage, error) {
 	for _, name := range []string{Path(space), Path(space) + ".bak"} {
 		data, err := durable.ReadFile(fsys, name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, err
+			return nil, err
 		}
 		if extra, err := decodeExtra(data); err == nil {
-			return data, extra, nil
+			return extra, nil
 		}
 	}
-	return nil, nil, nil
+	return nil, nil
 }

@@ -169,7 +169,7 @@ func putLost(tx *store.Tx, f *File) (added, changed int, err error) {
 		default:
 			continue
 		}
-		if err := tx.PutKnown(m, m.ContentAt); err != nil {
+		if err := tx.PutKnown(m, m.ContentAt()); err != nil {
 			return added, changed, fmt.Errorf("memory %q: %w", m.ID, err)
 		}
 	}

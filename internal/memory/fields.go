@@ -137,14 +137,14 @@ var Fields = []Field[Memory]{
 	{Name: "context", Pointer: func(m *Memory) any { return &m.Context }},
 	{Name: "updated_at", Pointer: func(m *Memory) any { return &m.UpdatedAt }, Added: true, Managed: true},
 	{
-		Name: "content_at", Pointer: func(m *Memory) any { return &m.ContentAt }, Added: true, Managed: true,
+		Name: "content_at", Pointer: func(m *Memory) any { return &m.more().ContentAt }, Added: true, Managed: true,
 		Default: func(m *Memory) bool { return m.KnownAt().Equal(m.CreatedAt) },
 	},
 	{Name: "revision", Pointer: func(m *Memory) any { return &m.Revision }, Added: true, Managed: true},
 	{Name: "tags", Pointer: func(m *Memory) any { return &m.Tags }, Added: true, FreeText: true},
 	{Name: "title", Pointer: func(m *Memory) any { return &m.Title }, Added: true, FreeText: true, Limit: MaxTitle},
 	{
-		Name: "description", Pointer: func(m *Memory) any { return &m.Description }, Added: true, FreeText: true,
+		Name: "description", Pointer: func(m *Memory) any { return &m.more().Description }, Added: true, FreeText: true,
 		Limit: MaxDescription,
 	},
 	{Name: "pinned", Pointer: func(m *Memory) any { return &m.Pinned }, Added: true},
@@ -203,8 +203,8 @@ var EntryFields = []Field[Entry]{
 	{Name: "session", Pointer: func(e *Entry) any { return &e.Session }, Added: true},
 }
 
-// Texts yields every free text of m for redaction and scrubbing, structured data and Extra aside. The caller may
-// change the texts of a Clone.
+// Texts yields every free text of m that is not empty, for redaction and scrubbing, structured data and Extra aside. The
+// caller may change the texts of a Clone.
 func (m *Memory) Texts() iter.Seq[*string] {
 	return func(yield func(*string) bool) {
 		for _, s := range m.NamedTexts() {
@@ -235,7 +235,8 @@ func freeTexts[T any](prefix string, fields []Field[T], v *T, yield func(string,
 		}
 		switch p := fields[i].Pointer(v).(type) {
 		case *string:
-			if !yield(prefix+fields[i].Name, p) {
+			// An empty one may be that of a More that all memories without one share.
+			if *p != "" && !yield(prefix+fields[i].Name, p) {
 				return false
 			}
 		case *[]string:

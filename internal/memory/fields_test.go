@@ -113,11 +113,26 @@ func TestTextsAreThoseOfTheUser(t *testing.T) {
 	}
 	var got []string
 	for s := range m.Texts() {
-		if *s != "" {
-			got = append(got, *s)
-		}
+		got = append(got, *s)
 	}
 	if want := []string{"content", "t1", "t2", "title", "tool", "type", "from", "sign"}; !slices.Equal(got, want) {
 		t.Errorf("texts %q, want %q", got, want)
+	}
+}
+
+// TestTextsAreOfOneMemory: who changes the texts of one memory changes no other, also where neither has a More.
+func TestTextsAreOfOneMemory(t *testing.T) {
+	for text := range (&memory.Memory{Content: "a"}).Texts() {
+		*text = "changed"
+	}
+	if got := (&memory.Memory{}).Description(); got != "" {
+		t.Errorf("another memory has the description %q", got)
+	}
+	first := &memory.Memory{Content: "a", More: &memory.More{Description: "b"}}
+	for text := range first.Clone().Texts() {
+		*text = "changed"
+	}
+	if first.Content != "a" || first.Description() != "b" {
+		t.Errorf("the first one has %q and %q", first.Content, first.Description())
 	}
 }

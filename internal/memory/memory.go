@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Status says whether a memory takes part in search and context.
@@ -76,15 +78,13 @@ type Memory struct {
 	Source       string    `json:"source"`
 	Context      *Context  `json:"context,omitempty"`
 
-	UpdatedAt   time.Time `json:"updated_at,omitzero"` // of the last change that was not an access
-	ContentAt   time.Time `json:"content_at,omitzero"` // of the last change of Title or Content, see KnownAt
-	Revision    int64     `json:"revision,omitempty"`  // LSN of the last change that was not an access
-	Tags        []string  `json:"tags,omitempty"`
-	Title       string    `json:"title,omitempty"`
-	Description string    `json:"description,omitempty"` // one line on what it is about, for relevance and indexes
-	Pinned      bool      `json:"pinned,omitempty"`      // never expires, is never compressed
-	Confidence  float64   `json:"confidence,omitempty"`  // 0 to 1; stores give 1 to a memory that names none
-	Status      Status    `json:"status,omitempty"`
+	UpdatedAt  time.Time `json:"updated_at,omitzero"` // of the last change that was not an access
+	Revision   int64     `json:"revision,omitempty"`  // LSN of the last change that was not an access
+	Tags       []string  `json:"tags,omitempty"`
+	Title      string    `json:"title,omitempty"`
+	Pinned     bool      `json:"pinned,omitempty"`     // never expires, is never compressed
+	Confidence float64   `json:"confidence,omitempty"` // 0 to 1; stores give 1 to a memory that names none
+	Status     Status    `json:"status,omitempty"`
 
 	*More // nil for most memories; read it and set it by the methods of Memory that are named after its fields
 }
@@ -117,8 +117,8 @@ type Evidence struct {
 // KnownAt is since when m says what it says: the later of its creation and of the last change of its text. The age of a
 // memory counts from here, so that a use, another category, another salience or a migration makes nothing younger.
 func (m *Memory) KnownAt() time.Time {
-	if m.ContentAt.After(m.CreatedAt) {
-		return m.ContentAt
+	if at := m.ContentAt(); at.After(m.CreatedAt) {
+		return at
 	}
 	return m.CreatedAt
 }
@@ -146,6 +146,50 @@ func (m *Memory) Expired(now time.Time) bool {
 // Normalize reduces content to what decides whether two memories are the same: letter case, runs of white
 // space and closing punctuation do not.
 func Normalize(content string) string {
-	s := strings.Join(strings.Fields(strings.ToLower(content)), " ")
-	return strings.TrimRight(s, ".!。！")
+	return string(AppendNormalized(make([]byte, 0, len(content)), content))
+}
+
+// Between these are Chinese and Japanese characters: none is a space or has a letter case, for which a search takes as
+// long as all the rest.
+const firstPlain, endOfPlain = '\u3000', '\ua640'
+
+// AppendNormalized appends what Normalize returns to dst.
+func AppendNormalized(dst []byte, content string) []byte {
+	from, gap := len(dst), false
+	for i := 0; i < len(content); {
+		c := content[i]
+		if c > ' ' && c < utf8.RuneSelf { // nearly all are
+			if gap {
+				dst, gap = append(dst, ' '), false
+			}
+			if c >= 'A' && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			dst = append(dst, c)
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(content[i:])
+		i += size
+		plain := r > firstPlain && r < endOfPlain
+		if !plain && unicode.IsSpace(r) {
+			gap = len(dst) > from
+			continue
+		}
+		if gap {
+			dst, gap = append(dst, ' '), false
+		}
+		if !plain {
+			r = unicode.ToLower(r)
+		}
+		dst = utf8.AppendRune(dst, r)
+	}
+	for len(dst) > from {
+		r, size := utf8.DecodeLastRune(dst[from:])
+		if !strings.ContainsRune(".!。！", r) {
+			break
+		}
+		dst = dst[:len(dst)-size]
+	}
+	return dst
 }

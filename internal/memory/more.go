@@ -6,10 +6,12 @@ import (
 	"time"
 )
 
-// More is what few memories have. It lies behind a pointer, because a memory that has nothing of it takes 160 bytes
+// More is what few memories have. It lies behind a pointer, because a memory that has nothing of it takes 192 bytes
 // less then. Memory has methods for each of its fields, which hide the fields: memories that are copies of each other
 // share a More, so a setter makes another one.
 type More struct {
+	ContentAt      time.Time       `json:"content_at,omitzero"`   // of the last change of Title or Content, see KnownAt
+	Description    string          `json:"description,omitempty"` // one line on what it is about, for relevance and indexes
 	ExpiresAt      time.Time       `json:"expires_at,omitzero"`
 	Supersedes     []string        `json:"supersedes,omitempty"`
 	SupersededBy   string          `json:"superseded_by,omitempty"`
@@ -41,8 +43,9 @@ func (m *Memory) Own() *More {
 
 // Trim drops a More in which nothing is, which Own may leave.
 func (m *Memory) Trim() {
-	if x := m.More; x != nil && x.ExpiresAt.IsZero() && len(x.Supersedes) == 0 && x.SupersededBy == "" &&
-		len(x.Relations) == 0 && len(x.Evidence) == 0 && len(x.StructuredData) == 0 && len(x.Extra) == 0 {
+	if x := m.More; x != nil && x.ContentAt.IsZero() && x.Description == "" && x.ExpiresAt.IsZero() &&
+		len(x.Supersedes) == 0 && x.SupersededBy == "" && len(x.Relations) == 0 && len(x.Evidence) == 0 &&
+		len(x.StructuredData) == 0 && len(x.Extra) == 0 {
 		m.More = nil
 	}
 }
@@ -64,6 +67,18 @@ func (x *More) clone() *More {
 	c.Evidence = slices.Clone(x.Evidence)
 	return &c
 }
+
+// ContentAt is when Title or Content changed last, the zero time for never; see KnownAt.
+func (m *Memory) ContentAt() time.Time { return m.more().ContentAt }
+
+// SetContentAt sets ContentAt.
+func (m *Memory) SetContentAt(at time.Time) { m.set(func(x *More) { x.ContentAt = at }) }
+
+// Description is one line on what m is about, for relevance and indexes.
+func (m *Memory) Description() string { return m.more().Description }
+
+// SetDescription sets Description.
+func (m *Memory) SetDescription(text string) { m.set(func(x *More) { x.Description = text }) }
 
 // ExpiresAt is when m ends to be shown, the zero time for never.
 func (m *Memory) ExpiresAt() time.Time { return m.more().ExpiresAt }

@@ -11,7 +11,7 @@ func SplitContent(text string) []string {
 	var parts []string
 	for {
 		end := 0
-		for range MaxContent {
+		for i := 0; i < MaxContent && end < len(text); i++ {
 			_, n := utf8.DecodeRuneInString(text[end:])
 			end += n
 		}

@@ -65,9 +65,20 @@ func (c *Check) ID(field, s string) {
 		c.Add(field, "REQUIRED", "must not be empty")
 	case len(s) > MaxID:
 		c.Add(field, "TOO_LONG", "has %d bytes; the limit is %d", len(s), MaxID)
-	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) }):
+	case !isPrintable(s):
 		c.Add(field, "INVALID_ID", "may hold only printable characters without spaces")
 	}
+}
+
+// isPrintable reports whether s is valid UTF-8 of printable characters without spaces.
+func isPrintable(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c > '~' { // nearly no id has such a byte
+			return utf8.ValidString(s) &&
+				!strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) })
+		}
+	}
+	return true
 }
 
 // Slug checks a category, source, type or space: lower-case letters, digits, "_", "-" and ".", starting with a
@@ -127,51 +138,76 @@ func (c *Check) Time(field string, t time.Time) {
 
 // IsTime reports whether t is in the years 1970 to 9999 in UTC. Earlier times are a clock or a program that counts from
 // zero, and a log of theirs would be archived at once; later ones cannot be written in RFC 3339.
-func IsTime(t time.Time) bool { return t.Unix() >= 0 && t.UTC().Year() <= 9999 }
+func IsTime(t time.Time) bool { return t.Unix() >= 0 && t.Unix() < firstOf10000 }
+
+// firstOf10000 is when the year 10000 begins, in seconds since 1970.
+var firstOf10000 = time.Date(10000, time.January, 1, 0, 0, 0, 0, time.UTC).Unix()
 
 // Memory checks every field of m. prefix is put before each field's name ("memories[3].").
 func (c *Check) Memory(prefix string, m *Memory) {
-	c.ID(prefix+"id", m.ID)
-	c.Slug(prefix+"category", m.Category)
-	limits(c, prefix, Fields, m)
-	c.Unit(prefix+"salience", m.Salience)
-	c.Unit(prefix+"confidence", m.Confidence)
-	c.Slug(prefix+"source", m.Source)
-	c.MemoryTimes(prefix, m)
+	before := len(c.violations)
+	c.memory(m)
+	for i := before; i < len(c.violations); i++ { // no name is put together before there is a violation
+		c.violations[i].Field = prefix + c.violations[i].Field
+	}
+}
+
+// memory is Memory without a prefix.
+func (c *Check) memory(m *Memory) {
+	c.ID("id", m.ID)
+	c.Slug("category", m.Category)
+	limits(c, "", Fields, m)
+	c.Unit("salience", m.Salience)
+	c.Unit("confidence", m.Confidence)
+	c.Slug("source", m.Source)
+	c.MemoryTimes("", m)
 	if m.AccessCount < 0 {
-		c.Add(prefix+"access_count", "OUT_OF_RANGE", "must not be negative")
+		c.Add("access_count", "OUT_OF_RANGE", "must not be negative")
 	}
 	if len(m.Tags) > MaxTags {
-		c.Add(prefix+"tags", "TOO_MANY", "has %d tags; the limit is %d", len(m.Tags), MaxTags)
+		c.Add("tags", "TOO_MANY", "has %d tags; the limit is %d", len(m.Tags), MaxTags)
 	}
 	for i, t := range m.Tags {
-		c.Text(fmt.Sprintf("%stags[%d]", prefix, i), t, MaxTag, true)
+		before := len(c.violations)
+		if c.Text("", t, MaxTag, true); len(c.violations) > before {
+			c.violations[before].Field = fmt.Sprintf("tags[%d]", i)
+		}
 	}
-	c.links(prefix, m)
+	c.links(m)
 	if len(m.StructuredData()) > 0 {
 		var object map[string]json.RawMessage
 		if len(m.StructuredData()) > MaxStructured {
 			c.Add(
-				prefix+"structured_data",
+				"structured_data",
 				"TOO_LONG",
 				"has %d bytes; the limit is %d",
 				len(m.StructuredData()),
 				MaxStructured,
 			)
 		} else if json.Unmarshal(m.StructuredData(), &object) != nil {
-			c.Add(prefix+"structured_data", "INVALID_JSON", "must be a JSON object")
+			c.Add("structured_data", "INVALID_JSON", "must be a JSON object")
 		}
 	}
 	if m.Context != nil {
-		limits(c, prefix+"context.", ContextFields, m.Context)
+		limits(c, "context.", ContextFields, m.Context)
 	}
 }
 
+// timeFields are the fields of a memory that are times.
+var timeFields = func() (times []*Field[Memory]) {
+	for i := range Fields {
+		if _, ok := Fields[i].Pointer(new(Memory)).(*time.Time); ok {
+			times = append(times, &Fields[i])
+		}
+	}
+	return times
+}()
+
 // MemoryTimes checks the times of m.
 func (c *Check) MemoryTimes(prefix string, m *Memory) {
-	for i := range Fields {
-		if at, ok := Fields[i].Pointer(m).(*time.Time); ok {
-			c.Time(prefix+Fields[i].Name, *at)
+	for _, f := range timeFields {
+		if at := *f.Pointer(m).(*time.Time); !at.IsZero() {
+			c.Time(prefix+f.Name, at)
 		}
 	}
 }
@@ -188,17 +224,20 @@ func limits[T any](c *Check, prefix string, fields []Field[T], v *T) {
 }
 
 // links checks the lists that name other things.
-func (c *Check) links(prefix string, m *Memory) {
+func (c *Check) links(m *Memory) {
+	if m.More == nil {
+		return
+	}
 	for _, n := range []struct {
 		field string
 		count int
 	}{{"relations", len(m.Relations())}, {"evidence", len(m.Evidence())}, {"supersedes", len(m.Supersedes())}} {
 		if n.count > MaxLinks {
-			c.Add(prefix+n.field, "TOO_MANY", "has %d items; the limit is %d", n.count, MaxLinks)
+			c.Add(n.field, "TOO_MANY", "has %d items; the limit is %d", n.count, MaxLinks)
 		}
 	}
 	for i, r := range m.Relations() {
-		at := fmt.Sprintf("%srelations[%d].", prefix, i)
+		at := fmt.Sprintf("relations[%d].", i)
 		c.Slug(at+"type", r.Type)
 		c.ID(at+"target", r.Target)
 		c.Unit(at+"strength", r.Strength)

@@ -27,13 +27,17 @@ func (p *Scheduler) next() (string, time.Duration) {
 		for len(p.queue) > 0 && !p.queue[0].due.After(now) {
 			p.overdue = append(p.overdue, heap.Pop(&p.queue).(*job))
 		}
-		if len(p.overdue) == 0 {
+		overdue := len(p.overdue)
+		if !p.waitingDue().After(now) {
+			overdue += len(p.waiting.files)
+		}
+		if overdue == 0 {
 			break
 		}
-		if rest := p.restUntil.Sub(now); rest > 0 && len(p.overdue) > backlog {
+		if rest := p.restUntil.Sub(now); rest > 0 && overdue > backlog {
 			return "", rest
 		}
-		it := p.takeOverdue()
+		it := p.takeOverdue(overdue)
 		it.queued = false
 		switch {
 		case !it.dirty():
@@ -43,22 +47,36 @@ func (p *Scheduler) next() (string, time.Duration) {
 			return it.status.Key, 0
 		}
 	}
-	if len(p.queue) == 0 {
-		return "", p.cfg.Deferred
+	wait := p.cfg.Deferred
+	if len(p.queue) > 0 {
+		wait = p.queue[0].due.Sub(now)
 	}
-	return "", p.queue[0].due.Sub(now)
+	if len(p.waiting.files) > 0 {
+		wait = min(wait, p.waitingDue().Sub(now))
+	}
+	return "", wait
 }
 
-// takeOverdue removes and returns an overdue job. p.mu must be held.
-func (p *Scheduler) takeOverdue() (it *job) {
-	if p.turn++; len(p.overdue) <= backlog || p.turn%(newestTurns+1) == 0 {
+// waitingDue is when those without a job may be published.
+func (p *Scheduler) waitingDue() time.Time { return p.waiting.since.Add(p.cfg.Quiet) }
+
+// takeOverdue removes and returns one of so many overdue jobs, and makes it for a file that waits. p.mu must be held.
+func (p *Scheduler) takeOverdue(overdue int) (it *job) {
+	p.turn++
+	oldest := overdue <= backlog || p.turn%(newestTurns+1) == 0
+	last := len(p.overdue) - 1
+	switch waiting := overdue > len(p.overdue); {
+	case waiting && oldest && (last < 0 || !p.overdue[0].due.Before(p.waitingDue())):
+		return p.jobOf(p.waiting.files[0].key)
+	case oldest:
 		it, p.overdue[0] = p.overdue[0], nil
 		p.overdue = p.overdue[1:]
-		return it
+	case last >= 0:
+		it, p.overdue[last] = p.overdue[last], nil
+		p.overdue = p.overdue[:last]
+	default:
+		return p.jobOf(p.waiting.files[len(p.waiting.files)-1].key)
 	}
-	last := len(p.overdue) - 1
-	it, p.overdue[last] = p.overdue[last], nil
-	p.overdue = p.overdue[:last]
 	return it
 }
 

@@ -163,7 +163,7 @@ const (
 func (p *Publisher[V]) outdated() ([]string, error) {
 	var keys []string
 	var errs []error
-	present := map[string]bool{}
+	present := map[string]bool{} // only filled for a format that removes files
 	add := func(name string) {
 		key, ok := p.format.KeyOf(name)
 		if !ok {
@@ -179,7 +179,9 @@ func (p *Publisher[V]) outdated() ([]string, error) {
 			time.Sleep(scanRest)
 		}
 		for name, revision := range p.format.Files(space, p.source.Space(space)) {
-			present[name] = true
+			if p.format.Removes {
+				present[name] = true
+			}
 			published, err := p.files.Revision(name)
 			errs = append(errs, err)
 			if published != revision {

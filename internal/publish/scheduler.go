@@ -76,6 +76,7 @@ type Scheduler struct {
 
 	mu      sync.Mutex
 	jobs    map[string]*job // guarded by mu, as are all below
+	waiting waitingFiles    // which have no job yet
 	queue   jobQueue        // of every dirty job that is not in overdue
 	overdue []*job          // in the order in which they became due
 	turn    int             // counts what was taken from overdue
@@ -156,12 +157,15 @@ func (p *Scheduler) signal() {
 	}
 }
 
-// jobOf returns the job of a key. p.mu must be held.
+// jobOf returns the job of a key, with the mark that it waited with, if it did. p.mu must be held.
 func (p *Scheduler) jobOf(key string) *job {
 	it := p.jobs[key]
 	if it == nil {
 		it = &job{status: Status{Key: key}}
 		p.jobs[key] = it
+		if since := p.waiting.since; p.waiting.take(key) {
+			it.firstChange, it.lastChange = since, since
+		}
 	}
 	return it
 }
@@ -219,6 +223,9 @@ func (p *Scheduler) publishDirty(ctx context.Context, order func(a, b *job) int)
 			pending = append(pending, &copied)
 		}
 	}
+	for key := range p.waiting.keys() {
+		pending = append(pending, &job{lastChange: p.waiting.since, status: Status{Key: key}})
+	}
 	p.mu.Unlock()
 	slices.SortFunc(pending, order)
 	for i := range pending {
@@ -236,8 +243,11 @@ func (p *Scheduler) publishDirty(ctx context.Context, order func(a, b *job) int)
 	return errors.Join(errs...)
 }
 
-// noteSize says how many bytes a file has that was published before the start.
+// noteSize says how many bytes a file has that was published before the start. Only that of a huge one matters.
 func (p *Scheduler) noteSize(key string, bytes int64) {
+	if bytes < hugeFile {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.jobOf(key).size = bytes
@@ -247,21 +257,36 @@ func (p *Scheduler) noteSize(key string, bytes int64) {
 func (p *Scheduler) Status() []Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	list := make([]Status, 0, len(p.jobs))
+	list := make([]Status, 0, len(p.jobs)+len(p.waiting.files))
 	for _, it := range p.jobs {
 		s := it.status
 		s.Pending, s.Since = !it.firstChange.IsZero(), it.firstChange
 		list = append(list, s)
+	}
+	for key := range p.waiting.keys() {
+		list = append(list, Status{Key: key, Pending: true, Since: p.waiting.since})
 	}
 	slices.SortFunc(list, func(a, b Status) int { return cmp.Compare(a.Key, b.Key) })
 	return list
 }
 
 // invalidateOutdated finds files that are older than the state, which no change reports: after a start, for
-// example.
+// example. Those without a job wait without one.
 func (p *Scheduler) invalidateOutdated() error {
 	keys, err := p.cfg.Outdated()
-	for i, key := range keys {
+	var known, other []string
+	p.mu.Lock()
+	for _, key := range keys {
+		if p.jobs[key] != nil {
+			known = append(known, key)
+		} else {
+			other = append(other, key)
+		}
+	}
+	p.waiting.add(other, p.cfg.Now())
+	p.mu.Unlock()
+	p.signal()
+	for i, key := range known {
 		if i%scanBeforeRest == scanBeforeRest-1 {
 			time.Sleep(scanRest)
 		}

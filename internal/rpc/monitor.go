@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -111,10 +112,13 @@ func (m *Monitor) stream(srv any, stream grpc.ServerStream, info *grpc.StreamSer
 	return m.finish(stream.Context(), r, err)
 }
 
-// guard turns a panic into an error.
+// guard turns a panic into an error, except one of the store, which ends the process when memories cannot be read.
 func (m *Monitor) guard(r *request, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
+			if damage, ok := p.(error); ok && errors.Is(damage, memory.ErrCorrupt) {
+				panic(p)
+			}
 			// Only the type of what was thrown: its text could hold anything.
 			err = fmt.Errorf("panic with a %T", p)
 			m.log.Error("panic", "request", r.id, "method", r.method, "stack", string(debug.Stack()))

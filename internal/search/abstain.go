@@ -97,7 +97,7 @@ func (rr *reranker) unknownNameWeight() (weight float32) {
 // knowsVariant reports whether the index has a term that a name is a variant of. It reads all terms, which only a query
 // with an unknown name costs.
 func (x *invertedIndex) knowsVariant(name string) bool {
-	for term := range x.termIDs {
+	for _, term := range x.terms.all() {
 		if term != name && isNameVariant(name, term) {
 			return true
 		}

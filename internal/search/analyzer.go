@@ -52,7 +52,7 @@ type docTerms struct {
 
 // sameIndexedText reports whether two memories have the same terms.
 func sameIndexedText(a, b *memory.Memory) bool {
-	return a.Title == b.Title && a.Description == b.Description && a.Content == b.Content &&
+	return a.Title == b.Title && a.Description() == b.Description() && a.Content == b.Content &&
 		slices.Equal(a.Tags, b.Tags) && toolText(a) == toolText(b)
 }
 
@@ -82,7 +82,7 @@ func (a *analyzer) analyze(buf *[]termCount, m *memory.Memory) docTerms {
 		}
 	}
 	add(m.Title, metaWeight)
-	add(m.Description, metaWeight)
+	add(m.Description(), metaWeight)
 	for _, tag := range m.Tags {
 		add(tag, metaWeight)
 	}

@@ -51,7 +51,7 @@ func (x *invertedIndex) weighTerms(terms []queryTerm) (total float32) {
 		t := &terms[i]
 		t.postings = nil
 		df := 0
-		if id, ok := x.termIDs[t.term]; ok {
+		if id, ok := x.terms.find(t.term); ok {
 			t.postings, df = x.postings[id], x.documentFrequency(id)
 		}
 		t.weight = t.weightAmong(x.liveDocs, df)

@@ -18,14 +18,14 @@ const (
 
 // shingles are the parts of a text that similarity compares.
 type shingles struct {
-	canonical []byte   // the text as memory.Normalize makes it
+	canonical []byte   // the text as memory.AppendNormalized makes it
 	terms     []string // sorted, distinct
 	negations int
 }
 
 // setShingles sets s to the shingles of a text and reuses its buffers.
 func (a *analyzer) setShingles(s *shingles, text string) {
-	s.canonical = analysis.AppendCanonical(s.canonical[:0], text)
+	s.canonical = memory.AppendNormalized(s.canonical[:0], text)
 	text = analysis.Normalize(text)
 	s.terms = s.terms[:0]
 	for _, t := range a.Tokenize(text) {

@@ -71,7 +71,7 @@ func (e *Engine) MadeVectors(ctx context.Context, space string, ids []string) (m
 			continue
 		}
 		for i, v := range x.vectors {
-			if one, ok := v.made(id, doc); ok && e.models[i].Calibrated() {
+			if one, ok := v.made(x.docs[doc], doc); ok && e.models[i].Calibrated() {
 				made = append(made, one)
 			}
 		}
@@ -79,17 +79,15 @@ func (e *Engine) MadeVectors(ctx context.Context, space string, ids []string) (m
 	return made, nil
 }
 
-// made is what the model made of a document; false when it has made nothing yet. The caller holds the lock.
-func (v *docVectors) made(id string, doc uint32) (made MadeVector, ok bool) {
-	if int(doc) >= len(v.keys) {
-		return made, false
-	}
-	made = MadeVector{ID: id, Model: v.model.Name(), Key: v.keys[doc]}
+// made is what the model made of a memory, which is a document of the index; false when it has made nothing yet. The
+// caller holds the lock.
+func (v *docVectors) made(m *memory.Memory, doc uint32) (made MadeVector, ok bool) {
+	made = MadeVector{ID: m.ID, Model: v.model.Name(), Key: keyOf(m)}
 	if v.rejected[doc] {
 		return made, true
 	}
 	if made.Vector, ok = v.rows.At(int(doc)); ok {
-		made.Tokens, _ = v.tokensOf(doc, nil)
+		made.Tokens, _ = v.tokensOf(made.Key, nil)
 	}
 	return made, ok
 }

@@ -16,13 +16,15 @@ import (
 type docVectors struct {
 	model    embedding.Model
 	rows     vector.Rows
-	keys     []vector.Key                   // by document, of the embedded text
 	waiting  map[uint32]bool                // documents whose vector is to be made
 	rejected map[uint32]bool                // documents whose text the embedder does not take
 	store    *vectorstore.Store             // by embedded text; nil when its file cannot be opened
 	tokens   map[vector.Key]vector.TokenSet // by embedded text, of memories kept elsewhere; nil with a store
 	stale    bool                           // the store may have a text that no document has
 }
+
+// recordRoom is room for what is stored of a text by one model, unless it is long.
+const recordRoom = 8 << 10
 
 // newDocVectors returns empty vectors, one for each model.
 func newDocVectors(models []embedding.Model) (all []*docVectors) {
@@ -36,7 +38,7 @@ func newDocVectors(models []embedding.Model) (all []*docVectors) {
 // embeddedText is the text of a memory that is embedded.
 func embeddedText(m *memory.Memory) string {
 	var b strings.Builder
-	for _, text := range []string{m.Title, m.Description} {
+	for _, text := range []string{m.Title, m.Description()} {
 		if text != "" {
 			b.WriteString(text + "\n")
 		}
@@ -48,22 +50,21 @@ func embeddedText(m *memory.Memory) string {
 	return b.String()
 }
 
+// keyOf is the key of the text of a memory that is embedded. It is not kept: to make it takes less than a microsecond.
+func keyOf(m *memory.Memory) vector.Key { return vector.KeyOf(embeddedText(m)) }
+
 // sameEmbedding reports that a changed memory needs no other vector than before.
 func sameEmbedding(a, b *memory.Memory) bool {
-	return a.Title == b.Title && a.Description == b.Description && a.Content == b.Content &&
+	return a.Title == b.Title && a.Description() == b.Description() && a.Content == b.Content &&
 		a.IsActive() == b.IsActive()
 }
 
-// markForEmbedding makes a document wait for the vector of m unless it has it. An inactive memory does not wait, but
-// keeps its vector.
-func (v *docVectors) markForEmbedding(doc uint32, m *memory.Memory) {
-	for uint32(len(v.keys)) <= doc {
-		v.keys = append(v.keys, vector.Key{})
-	}
+// markForEmbedding makes a document wait for the vector of m unless it has it. old is the memory that it had before; nil
+// for none. An inactive memory does not wait, but keeps its vector.
+func (v *docVectors) markForEmbedding(doc uint32, old, m *memory.Memory) {
 	text := embeddedText(m)
-	if key := vector.KeyOf(text); key != v.keys[doc] {
+	if old != nil && embeddedText(old) != text {
 		v.remove(doc)
-		v.keys[doc] = key
 	}
 	switch {
 	case !v.model.Supports(text):
@@ -79,22 +80,30 @@ func (v *docVectors) markForEmbedding(doc uint32, m *memory.Memory) {
 func (v *docVectors) remove(doc uint32) {
 	delete(v.waiting, doc)
 	delete(v.rejected, doc)
-	if uint32(len(v.keys)) > doc {
-		v.keys[doc] = vector.Key{}
-	}
 	if v.rows.Has(int(doc)) {
 		v.rows.Clear(int(doc))
 		v.stale = true
 	}
 }
 
-// setVector sets the vector of a document unless its text has changed. Vectors of another dimension come from another
-// model under the same name: then all vectors are made again.
+// setVector sets the vector of a document unless its text has changed.
 func (x *invertedIndex) setVector(v *docVectors, doc uint32, key vector.Key, d vector.Quantized) {
-	if int(doc) >= len(v.keys) || v.keys[doc] != key {
+	if !x.hasText(doc, key) {
 		v.stale = true
 		return
 	}
+	x.setRow(v, doc, d)
+}
+
+// hasText reports whether a document has the text with this key.
+func (x *invertedIndex) hasText(doc uint32, key vector.Key) bool {
+	m := x.docs[doc]
+	return m != nil && keyOf(m) == key
+}
+
+// setRow sets the vector of a document. Vectors of another dimension come from another model under the same name: then
+// all vectors are made again.
+func (x *invertedIndex) setRow(v *docVectors, doc uint32, d vector.Quantized) {
 	if !v.rows.Set(int(doc), d) {
 		v.rows = vector.Rows{}
 		for doc, m := range x.docs {
@@ -109,31 +118,29 @@ func (x *invertedIndex) setVector(v *docVectors, doc uint32, key vector.Key, d v
 
 // loadVectors requests the vectors of a loaded index and takes those that are stored.
 func (x *invertedIndex) loadVectors(v *docVectors) {
+	buf := make([]byte, recordRoom)
 	for doc, m := range x.docs {
 		if m == nil {
 			continue
 		}
-		v.markForEmbedding(uint32(doc), m)
+		v.markForEmbedding(uint32(doc), nil, m)
 		if v.store == nil {
 			continue
 		}
-		if d, ok := v.store.Vector(v.keys[doc]); ok {
-			x.setVector(v, uint32(doc), v.keys[doc], d)
+		if d, ok := v.store.Vector(keyOf(m), buf); ok {
+			x.setRow(v, uint32(doc), d)
 		}
 	}
 	v.stale = v.store != nil && v.store.Len() != v.rows.Len()
 }
 
-// tokensOf returns the token vectors of a document, see vectorstore.Store.Tokens.
-func (v *docVectors) tokensOf(doc uint32, buf []byte) (set vector.TokenSet, ok bool) {
-	if int(doc) >= len(v.keys) {
-		return nil, false
-	}
+// tokensOf returns the token vectors of a text, see vectorstore.Store.Tokens.
+func (v *docVectors) tokensOf(text vector.Key, buf []byte) (set vector.TokenSet, ok bool) {
 	if v.store == nil {
-		set, ok = v.tokens[v.keys[doc]]
+		set, ok = v.tokens[text]
 		return set, ok
 	}
-	return v.store.Tokens(v.keys[doc], buf)
+	return v.store.Tokens(text, buf)
 }
 
 // hasTokens reports whether any memory has token vectors.

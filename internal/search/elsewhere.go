@@ -151,10 +151,9 @@ func (e *Engine) indexExtract(extract *Extract) *invertedIndex {
 	}
 	x.liveDocs, x.totalLength, x.elsewhereDF = extract.Active, float64(extract.Length), map[uint32]int{}
 	for term, n := range extract.Holding {
-		id, ok := x.termIDs[term]
+		id, ok := x.terms.find(term)
 		if !ok {
-			id = uint32(len(x.postings))
-			x.termIDs[term], x.postings = id, append(x.postings, nil)
+			id = x.addTerm(term)
 		}
 		x.elsewhereDF[id] = max(0, n-x.documentFrequency(id))
 	}
@@ -168,12 +167,12 @@ func (x *invertedIndex) setKept(v *docVectors, kept *KeptMemory) {
 	if !ok || v.rejected[doc] {
 		return
 	}
-	x.setVector(v, doc, v.keys[doc], q)
+	x.setRow(v, doc, q)
 	if tokens := kept.Tokens[v.model.Name()]; len(tokens) > 0 && len(tokens)%vector.TokenBytes(q.Dim()) == 0 {
 		if v.tokens == nil {
 			v.tokens = map[vector.Key]vector.TokenSet{}
 		}
-		v.tokens[v.keys[doc]] = tokens
+		v.tokens[keyOf(kept.Memory)] = tokens
 	}
 }
 

@@ -183,7 +183,8 @@ func (x *invertedIndex) takeJobs(v *docVectors, n int) (jobs []embedJob) {
 		if len(jobs) == n {
 			break
 		}
-		jobs = append(jobs, embedJob{x, v, doc, v.keys[doc], embeddedText(x.docs[doc]), v.store})
+		text := embeddedText(x.docs[doc])
+		jobs = append(jobs, embedJob{x, v, doc, vector.KeyOf(text), text, v.store})
 		delete(v.waiting, doc)
 	}
 	return jobs
@@ -220,8 +221,7 @@ func (j *embedJob) requeue() {
 
 // stillNeeded reports whether the document has the same text and no vector. The caller holds the lock.
 func (j *embedJob) stillNeeded() bool {
-	v := j.vectors
-	return int(j.doc) < len(v.keys) && v.keys[j.doc] == j.key && !v.rows.Has(int(j.doc))
+	return j.index.hasText(j.doc, j.key) && !j.vectors.rows.Has(int(j.doc))
 }
 
 // embedBatch makes the vectors of one batch for each model and returns how many jobs were completed or rejected.

@@ -157,6 +157,7 @@ func withVectors(t *testing.T, f embedding.Model, fsys durable.FS, memories []*m
 
 func change(e *search.Engine, lsn int64, id string, after *memory.Memory) {
 	e.Apply(record(lsn, memory.DefaultSpace, journal.Change{Memory: &journal.MemoryChange{ID: id, After: after}}))
+	time.Sleep(search.GatherChanges)
 	synctest.Wait()
 }
 
@@ -392,7 +393,7 @@ func readVectors(t *testing.T, fsys durable.FS, identity string, texts ...string
 	t.Helper()
 	s := openVectors(t, fsys, identity)
 	for _, text := range texts {
-		if _, ok := s.Vector(vector.KeyOf(text)); ok {
+		if _, ok := s.Vector(vector.KeyOf(text), nil); ok {
 			held = append(held, text)
 		}
 	}

@@ -111,7 +111,7 @@ func New(cfg Config) *Engine {
 	e.questions, e.typical = loadQuestions(cfg.Models), loadTypicalMemories(cfg.Models)
 	e.needsMemory = loadPromptDirection(cfg.Models)
 	e.analyzers.make = func() *analyzer { return newAnalyzer(e.lex) }
-	e.scratches.make = func() *scratch { return &scratch{tokenBuf: make([]byte, 8<<10)} }
+	e.scratches.make = func() *scratch { return &scratch{tokenBuf: make([]byte, recordRoom)} }
 	e.fingerprint = newAnalyzer(e.lex).Fingerprint()
 	return e
 }

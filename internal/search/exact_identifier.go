@@ -9,7 +9,7 @@ func (c *evidenceCollector) addIdentifiers() {
 		if doc, ok := c.index.docIDs.Find(identifier.Text, c.index.docs); ok {
 			c.addIdentifier(doc)
 		}
-		if id, ok := c.index.termIDs[identifier.Term]; ok && c.index.holders(id) <= maxIdentifierDocs {
+		if id, ok := c.index.terms.find(identifier.Term); ok && c.index.holders(id) <= maxIdentifierDocs {
 			for _, p := range c.index.postings[id] {
 				c.addIdentifier(p.doc())
 			}

@@ -20,6 +20,9 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
+// GatherChanges is how long changes wait for others before they are indexed in the background.
+const GatherChanges = gatherChanges
+
 // DecodeIndex decodes an index file of any tokenizer, and uses the result.
 func DecodeIndex(data []byte) error {
 	fingerprint := uint32(0)
@@ -53,7 +56,7 @@ func (e *Engine) Postings(space string) map[string]map[string]uint8 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	out := map[string]map[string]uint8{}
-	for term, id := range x.termIDs {
+	for id, term := range x.terms.all() {
 		out[term] = map[string]uint8{}
 		for _, p := range x.postings[id] {
 			out[term][x.docs[p.doc()].ID] = uint8(p)

@@ -61,7 +61,7 @@ func (r *ranking) matchedQueryTerms(c *candidate) (terms []string) {
 		return nil
 	}
 	for i := range r.q.terms {
-		if id, known := x.termIDs[r.q.terms[i].term]; known {
+		if id, known := x.terms.find(r.q.terms[i].term); known {
 			if _, holds := x.postings[id].find(doc); holds {
 				terms = append(terms, r.q.terms[i].term)
 			}

@@ -46,7 +46,7 @@ type textChecksum struct{ buf []byte }
 func (f *textChecksum) sum(m *memory.Memory) uint32 {
 	f.buf = append(append(f.buf[:0], m.Content...), 0)
 	f.buf = append(append(f.buf, m.Title...), 0)
-	f.buf = append(append(f.buf, m.Description...), 0)
+	f.buf = append(append(f.buf, m.Description()...), 0)
 	f.buf = append(append(f.buf, toolText(m)...), 0)
 	for _, t := range m.Tags {
 		f.buf = append(append(f.buf, t...), 0)
@@ -171,10 +171,8 @@ func (x *invertedIndex) encode(fingerprint uint32) (data []byte, changes uint64)
 	if x.changes == x.saved {
 		return nil, x.changes
 	}
-	terms := make([]string, len(x.postings)) // by term id; "" for an unused one
 	names, postings := 0, 0
-	for t, id := range x.termIDs {
-		terms[id] = t
+	for id, t := range x.terms.all() {
 		names += len(t)
 		postings += len(x.postings[id])
 	}
@@ -184,25 +182,25 @@ func (x *invertedIndex) encode(fingerprint uint32) (data []byte, changes uint64)
 		}
 	}
 	le := binary.LittleEndian
-	data = make([]byte, 0, headerSize+docSize*x.docIDs.Len()+termSize*len(x.termIDs)+4*postings+names+4)
+	data = make([]byte, 0, headerSize+docSize*x.docIDs.Len()+termSize*x.terms.len()+4*postings+names+4)
 	data = append(data, fileMagic...)
-	for _, n := range []int{fileVersion, int(fingerprint), x.docIDs.Len(), len(x.termIDs), postings, names} {
+	for _, n := range []int{fileVersion, int(fingerprint), x.docIDs.Len(), x.terms.len(), postings, names} {
 		data = le.AppendUint32(data, uint32(n))
 	}
-	data = x.appendTables(data, terms)
+	data = x.appendTables(data)
 	for _, m := range x.docs {
 		if m != nil {
 			data = append(data, m.ID...)
 		}
 	}
-	for _, t := range terms {
+	for _, t := range x.terms.all() {
 		data = append(data, t...)
 	}
 	return le.AppendUint32(data, crc32c(data)), x.changes
 }
 
 // appendTables appends the tables of documents and terms, and the postings.
-func (x *invertedIndex) appendTables(data []byte, terms []string) []byte {
+func (x *invertedIndex) appendTables(data []byte) []byte {
 	le := binary.LittleEndian
 	renumbered := make([]uint32, len(x.docs))
 	next := uint32(0)
@@ -218,13 +216,11 @@ func (x *invertedIndex) appendTables(data []byte, terms []string) []byte {
 		data = le.AppendUint32(data, math.Float32bits(x.lengths[doc]))
 		data = le.AppendUint32(data, uint32(len(m.ID)))
 	}
-	for id, t := range terms {
-		if t != "" {
-			data = le.AppendUint32(data, uint32(len(x.postings[id])))
-			data = le.AppendUint32(data, uint32(len(t)))
-		}
+	for id, t := range x.terms.all() {
+		data = le.AppendUint32(data, uint32(len(x.postings[id])))
+		data = le.AppendUint32(data, uint32(len(t)))
 	}
-	for id := range terms {
+	for id := range x.terms.all() {
 		for _, p := range x.postings[id] {
 			data = le.AppendUint32(data, renumbered[p.doc()]<<8|uint32(p&0xff))
 		}
@@ -286,7 +282,7 @@ func decodePostings(termTable, postingTable []byte, text string, docs int) (*inv
 	le := binary.LittleEndian
 	terms, postings := len(termTable)/termSize, len(postingTable)/4
 	x := newInvertedIndex(0)
-	x.termIDs, x.postings = make(map[string]uint32, terms), make([]postingList, terms)
+	x.terms, x.postings = newDictionary(terms), make([]postingList, terms)
 	arena := make([]posting, postings)
 	for i := range arena {
 		arena[i] = posting(le.Uint32(postingTable[4*i:]))
@@ -300,10 +296,13 @@ func decodePostings(termTable, postingTable []byte, text string, docs int) (*inv
 		if !x.postings[i].valid(docs) {
 			return nil, corrupt("list out of order")
 		}
-		x.termIDs[text[:size]] = uint32(i)
+		if _, twice := x.terms.find(text[:size]); twice || size == 0 {
+			return nil, corrupt("a term is empty or comes twice")
+		}
+		x.terms.add(text[:size])
 		arena, text = arena[n:], text[size:]
 	}
-	if len(arena) > 0 || len(text) > 0 || len(x.termIDs) != terms {
+	if len(arena) > 0 || len(text) > 0 {
 		return nil, corrupt("sizes do not add up")
 	}
 	return x, nil

@@ -134,6 +134,38 @@ func TestSaveGrown(t *testing.T) {
 	}
 }
 
+// TestSaveGrownAfterLoad: an index that came from its file is not written anew for one change.
+func TestSaveGrownAfterLoad(t *testing.T) {
+	fsys, memories := newDir(t), synthetic(100)
+	if err := loaded(t, memories).Save(fsys); err != nil {
+		t.Fatal(err)
+	}
+	e, _ := load(t, memories, fsys)
+	change := func(lsn int64) {
+		t.Helper()
+		id := fmt.Sprint("later", lsn)
+		e.Apply(record(lsn, "", journal.Change{Memory: &journal.MemoryChange{ID: id, After: mem(id, "redis holds locks")}}))
+		if err := e.SaveGrown(fsys); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := fsys.Remove(indexFile); err != nil {
+		t.Fatal(err)
+	}
+	lsn := int64(1000)
+	change(lsn)
+	if _, err := fsys.Lstat(indexFile); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("one change of 100 memories wrote the index: %v", err)
+	}
+	for range 40 {
+		lsn++
+		change(lsn)
+	}
+	if _, err := fsys.Lstat(indexFile); err != nil {
+		t.Errorf("41 changes did not: %v", err)
+	}
+}
+
 // TestLoadAdoptsOnlyWhatMatches: other revisions, other texts and removed memories of the file are not believed.
 func TestLoadAdoptsOnlyWhatMatches(t *testing.T) {
 	revision := func(n int64) func(*memory.Memory) { return func(m *memory.Memory) { m.Revision = n } }

@@ -1,7 +1,10 @@
 package search_test
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search"
@@ -49,4 +52,40 @@ func TestAccessesWaitForNobody(t *testing.T) {
 	if n := e.QueuedRecords(); n != 2 {
 		t.Errorf("%d records wait, want 2", n)
 	}
+}
+
+// TestBurstIsIndexedTogether: what follows within a moment is indexed with the first of it, and a search in between
+// waits for nothing but its own work.
+func TestBurstIsIndexedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := loaded(t, uniform(1, commonWords, 1))
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- e.RunIndexing(ctx) }()
+		time.Sleep(time.Second) // what was loaded is indexed
+		add := func(lsn int64, id, content string) {
+			m := &memory.Memory{ID: id, Category: memory.General, Content: content, Status: memory.Active, Revision: lsn}
+			e.Apply(record(lsn, "", journal.Change{Memory: &journal.MemoryChange{ID: id, After: m}}))
+			synctest.Wait()
+		}
+		add(100, "first", "The ferry leaves at noon.")
+		add(101, "second", "The harbour opens at dawn.")
+		if n := e.QueuedRecords(); n != 2 {
+			t.Errorf("%d records wait, want 2", n)
+		}
+		got, err := e.Search(t.Context(), search.Request{Query: "harbour", K: 1})
+		if err != nil || len(got.Hits) != 1 || e.QueuedRecords() != 0 {
+			t.Errorf("a search meanwhile: %+v, %v; %d records wait", got, err, e.QueuedRecords())
+		}
+		add(102, "third", "The lighthouse was painted.")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := e.QueuedRecords(); n != 0 {
+			t.Errorf("%d records wait, want none", n)
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -15,14 +15,13 @@ import (
 // A writer holds space.mu throughout and mu for the change itself; a reader holds either.
 type invertedIndex struct {
 	mu       sync.RWMutex
-	termIDs  map[string]uint32 // term → term id; guarded by mu, as everything below
-	postings []postingList     // by term id
-	freeIDs  []uint32          // unused term ids
-	docIDs   *idmap.Map        // of docs
-	docs     []*memory.Memory  // by document; nil when unused
-	features []docFeatures     // by document
-	lengths  []float32         // by document, in weighted words; apart, since every posting of a query reads one
-	freeDocs []uint32          // unused documents
+	terms    dictionary       // guarded by mu, as everything below
+	postings []postingList    // by term id
+	docIDs   *idmap.Map       // of docs
+	docs     []*memory.Memory // by document; nil when unused
+	features []docFeatures    // by document
+	lengths  []float32        // by document, in weighted words; apart, since every posting of a query reads one
+	freeDocs []uint32         // unused documents
 
 	liveDocs    int               // active memories
 	totalLength float64           // sum of their lengths
@@ -39,7 +38,7 @@ type invertedIndex struct {
 
 func newInvertedIndex(size int) *invertedIndex {
 	return &invertedIndex{
-		termIDs: make(map[string]uint32, size), docIDs: idmap.New(size),
+		terms: newDictionary(size), docIDs: idmap.New(size),
 		sessions:   map[sessionKey][]uint32{},
 		inactiveDF: map[uint32]uint32{},
 	}
@@ -176,7 +175,7 @@ func (x *invertedIndex) countInactive(doc uint32, terms docTerms, n int) {
 		return
 	}
 	for _, t := range terms.terms {
-		if id, ok := x.termIDs[t.term]; ok {
+		if id, ok := x.terms.find(t.term); ok {
 			x.addInactive(id, n)
 		}
 	}
@@ -252,7 +251,7 @@ func (x *invertedIndex) setDoc(doc uint32, m *memory.Memory, length float32) {
 	x.setFeatures(doc, featuresOf(m), length)
 	if old == nil || !sameEmbedding(old, m) {
 		for _, v := range x.vectors {
-			v.markForEmbedding(doc, m)
+			v.markForEmbedding(doc, old, m)
 		}
 	}
 	if moves {
@@ -276,15 +275,9 @@ func (x *invertedIndex) setFeatures(doc uint32, f docFeatures, length float32) {
 // setPosting adds a posting, or replaces the one of the same document.
 func (x *invertedIndex) setPosting(t termCount, doc uint32) {
 	p := posting(doc<<8 | uint32(t.frequency))
-	id, ok := x.termIDs[t.term]
+	id, ok := x.terms.find(t.term)
 	if !ok {
-		if k := len(x.freeIDs); k > 0 {
-			id, x.freeIDs = x.freeIDs[k-1], x.freeIDs[:k-1]
-		} else {
-			id = uint32(len(x.postings))
-			x.postings = append(x.postings, nil)
-		}
-		x.termIDs[t.term] = id
+		id = x.addTerm(t.term)
 		x.postings[id] = append(x.postings[id], p)
 		return
 	}
@@ -300,9 +293,17 @@ func (x *invertedIndex) setPosting(t termCount, doc uint32) {
 	}
 }
 
+// addTerm returns an id for a new term, without postings.
+func (x *invertedIndex) addTerm(term string) (id uint32) {
+	if id = x.terms.add(term); int(id) == len(x.postings) {
+		x.postings = append(x.postings, nil)
+	}
+	return id
+}
+
 // removePosting removes a document from a term; a term without documents is freed.
 func (x *invertedIndex) removePosting(term string, doc uint32) {
-	id, ok := x.termIDs[term]
+	id, ok := x.terms.find(term)
 	if !ok {
 		return
 	}
@@ -312,13 +313,12 @@ func (x *invertedIndex) removePosting(term string, doc uint32) {
 	}
 	x.postings[id] = slices.Delete(x.postings[id], at, at+1)
 	if len(x.postings[id]) == 0 {
-		x.freeTerm(term, id)
+		x.freeTerm(id)
 	}
 }
 
 // freeTerm releases the id of a term that no document holds.
-func (x *invertedIndex) freeTerm(term string, id uint32) {
+func (x *invertedIndex) freeTerm(id uint32) {
 	x.postings[id] = nil
-	x.freeIDs = append(x.freeIDs, id)
-	delete(x.termIDs, term)
+	x.terms.remove(id)
 }

@@ -81,12 +81,13 @@ func (c *evidenceCollector) matchesOf(doc uint32) tokenMatches {
 	if done {
 		return matches
 	}
+	text := keyOf(c.index.docs[doc])
 	for i, q := range c.queries {
 		v := c.index.vectors[i]
 		if q.Tokens.Len() == 0 {
 			continue
 		}
-		if set, ok := v.tokensOf(doc, c.scratch.tokenBuf); ok {
+		if set, ok := v.tokensOf(text, c.scratch.tokenBuf); ok {
 			matches[i] = q.Tokens.BestMatches(set)
 		}
 	}

@@ -45,10 +45,10 @@ func (x *invertedIndex) dropUnused() {
 			x.freeDocs = append(x.freeDocs, uint32(doc))
 		}
 	}
-	for term, id := range x.termIDs {
+	for id := range x.terms.all() {
 		x.postings[id] = slices.DeleteFunc(x.postings[id], func(p posting) bool { return x.docs[p.doc()] == nil })
 		if len(x.postings[id]) == 0 {
-			x.freeTerm(term, id)
+			x.freeTerm(id)
 		}
 	}
 	x.changes++
@@ -121,6 +121,7 @@ func (e *Engine) loadIndex(name string, memories []*memory.Memory, fsys durable.
 		log.Warn("search index file is not usable; index is rebuilt", slog.Any("error", err))
 		return newUnsavedIndex(len(memories)), memories
 	}
+	x.changes, x.saved = 1, 1 // the file has it
 	missing := x.attachMemories(saved, memories)
 	return x, missing
 }

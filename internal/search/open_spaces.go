@@ -18,9 +18,9 @@ const (
 	// MaxOpen is how many small spaces have an index in RAM, and files open, at a time; more only while requests use
 	// them.
 	MaxOpen = 256
-	// maxSmallDocs is how many documents a space that is closed has at most: it is open again within 20 ms. The index
-	// of a larger one stays, as its memories do.
-	maxSmallDocs = 2000
+	// MaxSmall is how many memories a space that is closed has at most: it is open again within 20 ms. The index of a
+	// larger one stays, as its memories do.
+	MaxSmall = 2000
 )
 
 // Source holds the memories of spaces. All functions are safe for concurrent use, and see a change before Apply does.
@@ -213,7 +213,7 @@ func (e *Engine) longestUnused(passed map[*space]bool) *space {
 		}
 	}
 	e.mu.RUnlock()
-	all = slices.DeleteFunc(all, func(c candidate) bool { return c.index.size() > maxSmallDocs })
+	all = slices.DeleteFunc(all, func(c candidate) bool { return c.index.size() > MaxSmall })
 	surplus := len(all)+used > e.maxOpen
 	all = slices.DeleteFunc(all, func(c candidate) bool { return passed[c.space] })
 	if len(all) == 0 || !surplus {

@@ -136,7 +136,7 @@ func (rr *reranker) addIdentifierMatches() (any bool) {
 		if doc, ok := rr.index.docIDs.Find(identifier.Text, rr.index.docs); ok {
 			match(doc)
 		}
-		if id, ok := rr.index.termIDs[identifier.Term]; ok && rr.index.holders(id) <= maxIdentifierDocs {
+		if id, ok := rr.index.terms.find(identifier.Term); ok && rr.index.holders(id) <= maxIdentifierDocs {
 			for _, p := range rr.index.postings[id] {
 				match(p.doc())
 			}

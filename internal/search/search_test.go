@@ -447,7 +447,7 @@ func TestDateFinds(t *testing.T) {
 // TestDescription: the description of a memory is indexed, follows its changes, and is part of what is embedded.
 func TestDescription(t *testing.T) {
 	described := func(text string) *memory.Memory {
-		return mem("described", "Ask Ines before noon", func(m *memory.Memory) { m.Description = text })
+		return mem("described", "Ask Ines before noon", func(m *memory.Memory) { m.SetDescription(text) })
 	}
 	before, after := described("Harbour pilots"), described("Ferry tickets")
 	e := inDefault(before, mem("other", "The crane is repaired"))

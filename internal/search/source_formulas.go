@@ -85,7 +85,7 @@ func (c *sourceCollector) countTokens(s *scratch) {
 			continue
 		}
 		c.tokens++
-		if id, ok := c.index.termIDs[t.term]; ok {
+		if id, ok := c.index.terms.find(t.term); ok {
 			for _, p := range c.index.postings[id] {
 				c.held[p.doc()]++
 			}
@@ -215,7 +215,7 @@ func (o *overlap) explain(m *memory.Memory, explain func(string, float64)) {
 
 // counts are the tokens of the query in title and description, and those in the content.
 func (o *overlap) counts(m *memory.Memory) (meta, body int) {
-	return o.count(m.Title, m.Description), o.count(m.Content)
+	return o.count(m.Title, m.Description()), o.count(m.Content)
 }
 
 // count is how many different tokens of the query some texts hold together.

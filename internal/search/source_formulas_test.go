@@ -265,7 +265,7 @@ func TestOverlap(t *testing.T) {
 		mem("tags", "an unrelated line", tagged),
 		mem("connect", "connect the server, go on with it"),
 		mem("chinese", "用户偏好东方航空，尤其是早班机"),
-		mem("described", "Ask Ines before noon", func(m *memory.Memory) { m.Description = "Harbour pilots, harbour hours" }),
+		mem("described", "Ask Ines before noon", func(m *memory.Memory) { m.SetDescription("Harbour pilots, harbour hours") }),
 	)
 	for _, tt := range []struct {
 		query string

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
 	"github.com/memsidecar/memsidecar/internal/search/vector"
 	"github.com/memsidecar/memsidecar/internal/search/vector/vectorstore"
@@ -116,11 +118,9 @@ func (x *invertedIndex) saveVectors(v *docVectors) error {
 	x.mu.Lock()
 	store, stale := v.store, v.stale
 	v.stale = false
-	live := map[vector.Key]bool{}
+	var docs []*memory.Memory
 	if stale {
-		for _, key := range v.keys {
-			live[key] = true
-		}
+		docs = slices.Clone(x.docs)
 	}
 	x.mu.Unlock()
 	switch {
@@ -129,13 +129,24 @@ func (x *invertedIndex) saveVectors(v *docVectors) error {
 	case !stale:
 		return store.Sync()
 	}
-	err := store.Retain(func(key vector.Key) bool { return live[key] })
+	err := store.Retain(keysOf(docs))
 	if err != nil {
 		x.mu.Lock()
 		v.stale = true
 		x.mu.Unlock()
 	}
 	return err
+}
+
+// keysOf returns the keys of the texts of memories, of which some may be nil.
+func keysOf(memories []*memory.Memory) iter.Seq[vector.Key] {
+	return func(yield func(vector.Key) bool) {
+		for _, m := range memories {
+			if m != nil && !yield(keyOf(m)) {
+				return
+			}
+		}
+	}
 }
 
 // spacesWithFiles lists the spaces that have any file of an index: looking for each possible name of many thousand

@@ -35,7 +35,7 @@ func (r *ranking) wordsAreSure() bool {
 // holdsIdentifier reports whether an identifier of the query is in exactly one memory that the request admits.
 func (x *invertedIndex) holdsIdentifier(r *ranking) bool {
 	return slices.ContainsFunc(r.q.identifiers, func(identifier analysis.Identifier) bool {
-		id, ok := x.termIDs[identifier.Term]
+		id, ok := x.terms.find(identifier.Term)
 		return ok && len(x.postings[id]) == 1 && x.holders(id) == 1 && x.admits(r, x.postings[id][0].doc())
 	})
 }
@@ -48,7 +48,7 @@ func (x *invertedIndex) holdsPhrase(r *ranking) bool {
 		if !t.informative() || t.kind == analysis.Subword {
 			continue
 		}
-		id, ok := x.termIDs[t.term]
+		id, ok := x.terms.find(t.term)
 		if !ok || len(x.postings[id]) == 0 {
 			return false
 		}

@@ -27,6 +27,9 @@ const (
 // SetAck says what the replies to writes on a space wait for from now on. Durable on return. Error:
 // *memory.NotFoundError when the space is not shared.
 func (s *Service) SetAck(name string, ack Ack) error {
+	if s.already(name, func(sp *space) bool { return sp.status().Ack == ack }) {
+		return nil
+	}
 	sp, unlock, err := s.lockSpace(name)
 	if err != nil {
 		return err

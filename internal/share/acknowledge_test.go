@@ -51,6 +51,33 @@ func unknown(t *testing.T, err error, key, cause string) {
 	}
 }
 
+// TestChoosingWhatIs writes nothing, and so need not wait for an exchange.
+func TestChoosingWhatIs(t *testing.T) {
+	t.Parallel()
+	fsys := crashfs.New()
+	n := start(t, fsys)
+	must(t, n.share.Start(t.Context(), "team", postgres.Start(t).Database(t, "choices")))
+	n.stop() // nothing else writes from now on
+	choose := func(ack share.Ack, logs bool, writes bool) {
+		t.Helper()
+		before := fsys.Ops()
+		must(t, n.share.SetAck("team", ack))
+		must(t, n.share.SetLogs("team", logs))
+		if wrote := fsys.Ops() > before; wrote != writes {
+			t.Errorf("choosing %s and %v wrote: %v, want %v", ack, logs, wrote, writes)
+		}
+		if st := n.share.Status()[0]; st.Ack != ack || st.Logs != logs {
+			t.Errorf("%+v, want %s and %v", st, ack, logs)
+		}
+	}
+	choose(share.AckLocal, false, false)
+	choose(share.AckShared, false, true)
+	choose(share.AckShared, false, false)
+	choose(share.AckShared, true, true)
+	choose(share.AckShared, true, false)
+	choose(share.AckLocal, true, true)
+}
+
 // TestReplyWaitsForTheLog: with AckShared a write is in PostgreSQL when it returns. When that cannot be known, the same
 // request with the same key waits again, returns the first result, and nothing is there twice.
 func TestReplyWaitsForTheLog(t *testing.T) {

@@ -18,18 +18,74 @@ import (
 const maxAttempts = 100
 
 // merge brings the space from just before rows of one origin, with these records, to just behind them. own says up to
-// which operation this store's own are in them; 0 is for rows that were read. The local operation is durable on return.
-func (s *Service) merge(ctx context.Context, sp *space, rows []pglog.Row, recs []record, own int64) error {
+// which operation this store's own are in them; 0 is for rows that were read. The local operation is one of g, and is
+// durable when that is finished.
+func (s *Service) merge(
+	ctx context.Context, sp *space, g *mergings, rows []pglog.Row, recs []record, own int64,
+) error {
 	m := &merging{service: s, space: sp, rows: rows, own: own, logs: newArrivals(s, sp)}
 	if err := m.collect(recs); err != nil {
 		return err
+	}
+	if !g.takes(m) {
+		if err := g.finish(ctx); err != nil {
+			return err
+		}
 	}
 	return s.untilFresh(ctx, sp.name, func() error {
 		if err := m.plan(ctx); err != nil {
 			return err
 		}
-		return m.run(ctx)
+		return m.run(ctx, g)
 	})
+}
+
+// mergings are rows that were merged one behind the other, with one wait for all of their local operations. Until that
+// ends the position is before all of them, and readers may not see what they say. So they are about different things,
+// and none of them changes how the next one is merged. The zero value is empty.
+type mergings struct {
+	list  []*merging
+	last  store.Staged // operation of the newest
+	keys  map[string]bool
+	bytes int  // of the rows' records
+	full  bool // nothing more may be added
+}
+
+// takes reports whether another one may be added before this is finished. An empty one takes everything.
+func (g *mergings) takes(m *merging) bool {
+	return len(g.list) == 0 || !g.full && g.bytes <= bytesAtOnce && !m.isAlone() &&
+		!slices.ContainsFunc(m.changes, func(c merge.Change) bool { return g.keys[c.Key()] })
+}
+
+// add adds one whose local operation is staged.
+func (g *mergings) add(m *merging, staged store.Staged) {
+	if g.keys == nil {
+		g.keys = map[string]bool{}
+	}
+	for _, key := range m.keys {
+		g.keys[key] = true
+	}
+	for i := range m.rows {
+		g.bytes += len(m.rows[i].Record)
+	}
+	g.list, g.last, g.full = append(g.list, m), staged, m.isAlone()
+}
+
+// finish waits for the sync, also when ctx ends, and advances the position in memory. Then it is empty again.
+func (g *mergings) finish(ctx context.Context) error {
+	list := g.list
+	if len(list) == 0 {
+		return nil
+	}
+	_, err := g.last.WaitDurable(context.WithoutCancel(ctx)) // the journal is synced in order
+	*g = mergings{}
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		m.advance()
+	}
+	return nil
 }
 
 // untilFresh repeats do while it fails with memory.ErrStale because somebody wrote to a space meanwhile. Error:
@@ -100,14 +156,22 @@ func (m *merging) collect(recs []record) error {
 	return nil
 }
 
+// isAlone reports whether what is merged behind this depends on more than the values that it writes: on what waits to
+// be sent, and on what is forgotten.
+func (m *merging) isAlone() bool {
+	return m.own > 0 || m.skip || m.first.Purge != nil ||
+		slices.ContainsFunc(m.changes, func(c merge.Change) bool { return c.Forgotten != nil })
+}
+
 // plan finds out what the space must hold afterwards. Error: memory.ErrTrimmed.
 func (m *merging) plan(ctx context.Context) error {
 	sp := m.space
 	m.keys = keysOf(m.changes)
+	m.extend()
 	for {
 		m.look()
 		before := len(m.keys)
-		m.extend()
+		m.extend() // by what was written meanwhile
 		if len(m.keys) == before {
 			break
 		}
@@ -170,20 +234,28 @@ func (m *merging) look() {
 // extend adds to the keys what else may change: the waiting memories when a value was forgotten, and what own
 // operations in the rows touched.
 func (m *merging) extend() {
-	forgets := slices.ContainsFunc(
+	before := len(m.keys)
+	for _, w := range m.space.waiting.ops {
+		if w.op > m.own {
+			break
+		}
+		m.keys = append(m.keys, w.keys...)
+	}
+	if m.own == 0 && slices.ContainsFunc(
 		m.changes,
 		func(c merge.Change) bool { return c.Forgotten != nil && !c.Forgotten.At.IsZero() },
-	)
-	for key, ops := range m.space.waiting.byKey {
-		if isEntryKey(key) {
-			continue
-		}
-		if forgets && m.own == 0 && merge.MemoryID(key) != "" || m.own > 0 && ops[0] <= m.own {
-			m.keys = append(m.keys, key)
+	) {
+		for key := range m.space.waiting.byKey {
+			if merge.MemoryID(key) != "" {
+				m.keys = append(m.keys, key)
+			}
 		}
 	}
-	slices.Sort(m.keys)
-	m.keys = slices.Compact(m.keys)
+	if len(m.keys) > before {
+		m.keys = slices.DeleteFunc(m.keys, isEntryKey)
+		slices.Sort(m.keys)
+		m.keys = slices.Compact(m.keys)
+	}
 }
 
 // takeLocal copies what the space holds of a key, which equals the log because no waiting operation touches it.
@@ -214,24 +286,27 @@ func (m *merging) arrived() func(string) bool {
 	}
 }
 
-// run makes the space hold what was planned, as one operation, and then advances the position in memory. Error:
-// memory.ErrStale when somebody wrote to it since it was looked at.
-func (m *merging) run(ctx context.Context) error {
-	if !m.skip && (m.own == 0 || m.differs()) {
-		meta := store.Meta{
-			Space:  m.space.name,
-			Actor:  journal.ActorShare,
-			Reason: "what the log says of the own operations",
-		}
-		if m.own == 0 {
-			meta.Reason = reasonOf(m.rows, &m.first)
-			meta.Key = markOf(m.space.state.Remote.Log, m.rows[len(m.rows)-1].Seq)
-		}
-		if _, err := m.service.cfg.Store.Update(ctx, meta, m.write); err != nil {
-			return err
-		}
+// run makes the space hold what was planned, as one operation of g; where nothing has to be written it advances the
+// position in memory. Error: memory.ErrStale when somebody wrote to the space since it was looked at.
+func (m *merging) run(ctx context.Context, g *mergings) error {
+	if m.skip || m.own > 0 && !m.differs() {
+		m.advance()
+		return nil
 	}
-	m.advance()
+	meta := store.Meta{
+		Space:  m.space.name,
+		Actor:  journal.ActorShare,
+		Reason: "what the log says of the own operations",
+	}
+	if m.own == 0 {
+		meta.Reason = reasonOf(m.rows, &m.first)
+		meta.Key = markOf(m.space.state.Remote.Log, m.rows[len(m.rows)-1].Seq)
+	}
+	staged, err := m.service.cfg.Store.Stage(ctx, meta, m.write)
+	if err != nil {
+		return err
+	}
+	g.add(m, staged)
 	return nil
 }
 
@@ -374,6 +449,7 @@ func (m *merging) advance() {
 		if last.Seq >= sp.done {
 			sp.done, sp.marks = last.Seq, nil
 		}
+		sp.ownHead = m.own > 0
 		sp.noteRow(last) // the rows are of one line
 	}
 }

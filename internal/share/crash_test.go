@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +60,64 @@ func TestCrashOfTheState(t *testing.T) {
 		if !hit {
 			break
 		}
+	}
+	if crashed < 10/step {
+		t.Errorf("only %d operations were crashed", crashed)
+	}
+	t.Logf("%d operations of the file system, each crashed once", crashed)
+}
+
+// TestCrashWhileJoining crashes a machine at each operation of its file system while it joins a space of several
+// operations and syncs. What was joined is there; otherwise joining again completes it, and repeats nothing.
+func TestCrashWhileJoining(t *testing.T) {
+	t.Parallel()
+	address := postgres.Start(t).Database(t, "joining")
+	const memories = 1001
+	a := start(t, crashfs.New())
+	a.update(func(tx *store.Tx) error {
+		for i := range memories {
+			if err := tx.Put(memtest.Fact(fmt.Sprint("m", i), fmt.Sprint(i, strings.Repeat(" and what follows", 280)))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	must(t, a.share.Start(t.Context(), "team", address))
+	crashed, step := 0, 1
+	if memtest.RaceDetector {
+		step = 5
+	}
+	for k := 0; ; k += step {
+		sim := crashfs.New()
+		b := start(t, sim)
+		before := b.store.JournalStats().Syncs
+		sim.CrashAt(sim.Ops() + k)
+		err := b.share.Join(t.Context(), "team", "team", address, false)
+		hit, syncs := sim.Crashed(), b.store.JournalStats().Syncs-before
+		b.stop()
+		b = start(t, sim.Crash(crashfs.CrashMode(k/step%2), nil))
+		if got := b.store.Space("team").Count(); err == nil && (got != memories || !b.share.Shared("team")) {
+			t.Fatalf("crash at %d: joined, and %d of %d memories are there", k, got, memories)
+		}
+		if !b.share.Shared("team") {
+			must(t, b.share.Join(t.Context(), "team", "team", address, false))
+		}
+		settled(t, a, b)
+		for _, id := range []string{"m0", fmt.Sprint("m", memories-1)} {
+			history, err := b.store.History(t.Context(), "team", id, 10)
+			if err != nil || len(history) != 1 || !strings.HasPrefix(history[0].Reason, "joined shared space team at position ") {
+				t.Fatalf("crash at %d: history of %s: %d operations, %v; want that of the joining alone", k, id, len(history), err)
+			}
+		}
+		must(t, b.share.Leave(t.Context(), "team", false))
+		b.stop()
+		if !hit {
+			if syncs < 2 || syncs > 4 {
+				t.Errorf("%d syncs of the journal, want 2 to 4", syncs)
+			}
+			break
+		}
+		crashed++
 	}
 	if crashed < 10/step {
 		t.Errorf("only %d operations were crashed", crashed)

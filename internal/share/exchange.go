@@ -12,7 +12,7 @@ import (
 )
 
 // Bounds of one round: rows that are read at once, operations and bytes that are sent at once, rows that become one
-// local operation when many are behind, rows between two snapshots.
+// local operation when many are behind, rows between two snapshots at least.
 const (
 	readAtOnce    = 500
 	sendAtOnce    = 200
@@ -25,13 +25,18 @@ const (
 // settleEvery is how often the marks of a space move up although nothing was sent.
 const settleEvery = time.Hour
 
-// exchange sends what waits and receives what others appended, until neither is left.
+// exchange sends what waits and receives what others appended, until neither is left. What is written here meanwhile
+// wakes the next exchange.
 func (s *Service) exchange(ctx context.Context, log *pglog.Log, sp *space) error {
-	received := false
-	var forbidden error // to write; what others wrote still arrives
+	received, newest := false, int64(0) // operation that waited at the beginning
+	quiet := true                       // nothing was sent or received
+	var forbidden error                 // to write; what others wrote still arrives
 	for ctx.Err() == nil {
 		_, _, changed := s.cfg.Store.Space(sp.name).Look(nil)
 		sp.catchUp(changed)
+		if n := len(sp.waiting.ops); newest == 0 && n > 0 {
+			newest = sp.waiting.ops[n-1].op
+		}
 		if err := s.receiveLogs(ctx, log, sp); err != nil {
 			return err
 		}
@@ -42,10 +47,10 @@ func (s *Service) exchange(ctx context.Context, log *pglog.Log, sp *space) error
 			}
 			received = received && !did // the row is received like any other
 		}
-		if len(sp.waiting.ops) > 0 && sp.done <= sp.state.Remote.Head.Seq && forbidden == nil {
+		if sp.waiting.anyUpTo(newest) && sp.done <= sp.state.Remote.Head.Seq && forbidden == nil {
 			switch err := s.send(ctx, log, sp); {
 			case err == nil:
-				received = true // nobody else had appended
+				received, quiet = true, false // nobody else had appended
 				continue
 			case pglog.IsForbidden(err):
 				forbidden = err
@@ -66,11 +71,11 @@ func (s *Service) exchange(ctx context.Context, log *pglog.Log, sp *space) error
 		if err := s.receive(ctx, log, sp, rows); err != nil {
 			return err
 		}
-		received = len(rows) < readAtOnce
+		received, quiet = len(rows) < readAtOnce, quiet && len(rows) == 0
 	}
 	sp.show()
 	return errors.Join(ctx.Err(), forbidden, s.answer(ctx, log, sp), s.settle(sp), s.report(ctx, log, sp),
-		s.showPurges(ctx, log, sp), s.snapshot(ctx, log, sp))
+		s.showPurges(ctx, log, sp), s.snapshot(ctx, log, sp, quiet))
 }
 
 // settle moves the marks up to the present where nothing waits, at most once in settleEvery, so that the journal may be
@@ -112,37 +117,15 @@ func (s *Service) saveDue(sp *space) error {
 
 // send appends the oldest waiting operations, expressed against the head. Error: pglog.ErrBehind.
 func (s *Service) send(ctx context.Context, log *pglog.Log, sp *space) error {
-	var rows []pglog.Row
-	var recs []record
-	values, last, size := sp.state.Known.Clone(), int64(0), 0
-	for _, w := range sp.waiting.ops[:min(len(sp.waiting.ops), sendAtOnce)] {
-		if size > bytesAtOnce {
-			break
-		}
-		o, err := sp.waiting.get(ctx, s.cfg.Store, sp.state.Logs, w.op)
-		if err != nil {
-			return err
-		}
-		last = o.op
-		changes, _ := values.Rebase(o.changes, sp.forgottenSince(o.op)) // conflicts were reported when they arrived
-		// An operation that says nothing new is a row, too: somebody may wait for it.
-		rec, text, err := encodeRecord(o, changes)
-		if err != nil {
-			return err
-		}
-		size += len(text)
-		recs = append(recs, rec)
-		rows = append(
-			rows,
-			pglog.Row{Origin: s.cfg.Store.Origin(), Epoch: sp.state.Line, Op: o.op, At: o.at.UTC(), Record: text},
-		)
+	rows, recs, err := s.rowsToSend(ctx, sp)
+	if err != nil {
+		return err
 	}
-	if len(rows) > 0 {
-		if _, err := log.Append(ctx, sp.state.Remote.ID, sp.state.Remote.Head, rows); err != nil {
-			return err
-		}
+	if _, err := log.Append(ctx, sp.state.Remote.ID, sp.state.Remote.Head, rows); err != nil {
+		return err
 	}
-	if err := s.merge(ctx, sp, rows, recs, last); err != nil {
+	var g mergings
+	if err := errors.Join(s.merge(ctx, sp, &g, rows, recs, rows[len(rows)-1].Op), g.finish(ctx)); err != nil {
 		return err
 	}
 	sp.show()
@@ -150,7 +133,40 @@ func (s *Service) send(ctx context.Context, log *pglog.Log, sp *space) error {
 	return nil
 }
 
-// receive applies rows that were read.
+// rowsToSend makes rows, and their records, of the oldest waiting operations.
+func (s *Service) rowsToSend(ctx context.Context, sp *space) (rows []pglog.Row, recs []record, err error) {
+	ops := sp.waiting.ops[:min(len(sp.waiting.ops), sendAtOnce)]
+	rows, recs = make([]pglog.Row, 0, len(ops)), make([]record, 0, len(ops))
+	var values merge.Values // of what the rows before left in the log
+	text, ends := make([]byte, 0, len(ops)*usualRecord), make([]int, 0, len(ops))
+	for _, w := range ops {
+		if len(text) > bytesAtOnce {
+			break
+		}
+		o, err := sp.waiting.get(ctx, s.cfg.Store, sp.state.Logs, w.op)
+		if err != nil {
+			return nil, nil, err
+		}
+		values.TakeAll(o.changes, &sp.state.Known)
+		changes, _ := values.Rebase(o.changes, sp.forgottenSince(o.op)) // conflicts were reported when they arrived
+		// An operation that says nothing new is a row, too: somebody may wait for it.
+		rec := recordOf(o, changes)
+		if text, err = rec.appendJSON(text); err != nil {
+			return nil, nil, fmt.Errorf("encode operation %d for the log: %w", o.op, err)
+		}
+		ends = append(ends, len(text))
+		recs = append(recs, rec)
+		rows = append(rows, pglog.Row{Origin: s.cfg.Store.Origin(), Epoch: sp.state.Line, Op: o.op, At: o.at.UTC()})
+	}
+	all, from := string(text), 0
+	for i, end := range ends {
+		rows[i].Record, from = all[from:end], end
+	}
+	return rows, recs, nil
+}
+
+// receive applies rows that were read: each is one local operation, or some are together when many are behind, and one
+// sync makes them durable.
 func (s *Service) receive(ctx context.Context, log *pglog.Log, sp *space, rows []pglog.Row) error {
 	if len(rows) == 0 {
 		return nil
@@ -159,28 +175,37 @@ func (s *Service) receive(ctx context.Context, log *pglog.Log, sp *space, rows [
 	if len(rows) <= rowsOneByOne {
 		together = 1
 	}
-	for len(rows) > 0 {
+	var g mergings
+	var err error
+	for len(rows) > 0 && err == nil {
 		n := 1
 		for n < min(len(rows), together) && s.alike(sp, &rows[0], &rows[n]) {
 			n++
 		}
-		if isPurge(&rows[0]) {
-			if err := s.receivePurge(ctx, log, sp, &rows[0]); err != nil {
-				return err
-			}
-		}
-		recs, err := decodeRecords(rows[:n])
-		if err != nil {
-			return err
-		}
-		if err := s.merge(ctx, sp, rows[:n], recs, 0); err != nil {
-			return err
-		}
+		err = s.receiveTogether(ctx, log, sp, &g, rows[:n])
 		rows = rows[n:]
 	}
+	err = errors.Join(err, g.finish(ctx)) // what came before an error is applied all the same
 	sp.show()
 	s.saveLater(sp)
-	return nil
+	return err
+}
+
+// receiveTogether applies rows that become one local operation, a purge alone. They need not be durable on return.
+func (s *Service) receiveTogether(ctx context.Context, log *pglog.Log, sp *space, g *mergings, rows []pglog.Row) error {
+	if isPurge(&rows[0]) {
+		if err := g.finish(ctx); err != nil {
+			return err
+		}
+		if err := s.receivePurge(ctx, log, sp, &rows[0]); err != nil {
+			return err
+		}
+	}
+	recs, err := decodeRecords(rows)
+	if err != nil {
+		return err
+	}
+	return s.merge(ctx, sp, g, rows, recs, 0)
 }
 
 // alike reports whether two rows may become one local operation: they are of one origin, and applied already, or not.
@@ -245,7 +270,7 @@ func (s *Service) hasChores(sp *space) bool {
 	head := sp.state.Remote.Head.Seq
 	return sp.purges.due || s.cfg.Now().Sub(sp.settledAt) >= settleEvery ||
 		head != sp.memberSeq && !sp.status().Unlisted || s.reportDue(sp) ||
-		!sp.readOnly && (sp.snapshotAt < 0 || head-sp.snapshotAt >= snapshotEvery)
+		s.snapshotDue(sp, true)
 }
 
 // list names this machine in the list of a space. Who only receives may lack the right.
@@ -268,20 +293,36 @@ func (s *Service) member(sp *space) pglog.Member {
 		Position: sp.state.Remote.Head.Seq}
 }
 
-// snapshot stores the state of the space when many rows are behind the newest snapshot, and nothing waits.
-func (s *Service) snapshot(ctx context.Context, log *pglog.Log, sp *space) (err error) {
-	if sp.readOnly {
+// snapshotDue reports whether the log should have a newer snapshot. One is as much work as the space has memories, so
+// the larger the space, the more rows are behind one; half as many again unless it is quiet, since nothing else is
+// exchanged meanwhile. The machine that appended the newest row makes it; another one does when that one has not.
+func (s *Service) snapshotDue(sp *space, quiet bool) bool {
+	behind := sp.state.Remote.Head.Seq - sp.snapshotAt
+	if !sp.ownHead {
+		behind /= 2
+	}
+	if !quiet {
+		behind = behind * 2 / 3
+	}
+	switch {
+	case sp.readOnly:
+		return false
+	case sp.snapshotAt < 0:
+		return true
+	}
+	return behind >= snapshotEvery && behind >= int64(s.cfg.Store.Space(sp.name).Count()/2)
+}
+
+// snapshot stores the state of the space when many rows are behind the newest snapshot, and nothing waits. quiet says
+// that nothing was exchanged before; between two polls the link looks at such spaces.
+func (s *Service) snapshot(ctx context.Context, log *pglog.Log, sp *space, quiet bool) (err error) {
+	if !s.snapshotDue(sp, quiet) {
 		return nil
+	}
+	if sp.snapshotAt, err = log.SnapshotPosition(ctx, sp.state.Remote.ID); err != nil || !s.snapshotDue(sp, quiet) {
+		return err // another machine has made one
 	}
 	head := sp.state.Remote.Head
-	if sp.snapshotAt < 0 {
-		if sp.snapshotAt, err = log.SnapshotPosition(ctx, sp.state.Remote.ID); err != nil {
-			return err
-		}
-	}
-	if head.Seq-sp.snapshotAt < snapshotEvery {
-		return nil
-	}
 	contents, changed := s.cfg.Store.Space(sp.name).ContentsAt()
 	sp.catchUp(changed)
 	if len(sp.waiting.ops) > 0 || sp.state.Read > changed {

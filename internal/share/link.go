@@ -19,6 +19,15 @@ const (
 	lastPause  = 6
 )
 
+// Bounds of the rest of a space after an exchange began, unless a request waits for it: what is written or announced
+// meanwhile is exchanged together then. Else each of many writes would have a commit, and a sync at each receiver. When
+// more than one write or announcement fell into a rest, the next one is twice as long: a stream of writes has few
+// commits beside it, and a single write is still sent soon.
+const (
+	shortestRest = 2 * time.Millisecond
+	longestRest  = 16 * time.Millisecond
+)
+
 // link exchanges the operations of all spaces at one address, over one connection.
 type link struct {
 	service *Service
@@ -30,6 +39,8 @@ type link struct {
 	spaces map[int64][]*space
 	// due are those of them that have something to do. Guarded by mu.
 	due *queue
+	// rests are of the spaces that rest, or will rest for longer than shortestRest. Guarded by mu.
+	rests map[*space]*rest
 	// interrupt ends the wait for announcements; nil when nothing waits. Guarded by mu.
 	interrupt context.CancelFunc
 	// busy is held while a space is exchanged.
@@ -38,10 +49,17 @@ type link struct {
 	urgent chan struct{}
 }
 
+// rest of a space at a link: only requests that wait have it exchanged. Guarded by the mu of the link.
+type rest struct {
+	length time.Duration
+	now    bool
+	woken  int // what else asked for an exchange meanwhile: the space has one when it has rested
+}
+
 // newLink returns a link without spaces.
 func newLink(s *Service, address string) *link {
 	return &link{service: s, address: address, spaces: map[int64][]*space{}, due: newQueue(),
-		urgent: make(chan struct{}, 1)}
+		rests: map[*space]*rest{}, urgent: make(chan struct{}, 1)}
 }
 
 // add gives the link a space.
@@ -66,6 +84,7 @@ func (l *link) remove(sp *space) {
 		delete(l.spaces, id)
 	}
 	l.due.drop(sp)
+	delete(l.rests, sp)
 	l.mu.Unlock()
 	l.busy.Lock()
 	l.busy.Unlock() //nolint:staticcheck // an exchange that had begun has ended
@@ -84,6 +103,17 @@ func (s *Service) lockSpace(name string) (sp *space, unlock func(), err error) {
 	}
 	release := s.lockExchange(sp)
 	return sp, func() { release(); s.setup.Unlock() }, nil
+}
+
+// already reports whether a space is what somebody wants it to be, by what people see of it: then nobody need wait for
+// its exchange. What people see is durable while nobody sets the space up.
+func (s *Service) already(name string, is func(*space) bool) bool {
+	s.setup.RLock()
+	defer s.setup.RUnlock()
+	s.mu.RLock()
+	sp := s.spaces[name]
+	s.mu.RUnlock()
+	return sp != nil && is(sp)
 }
 
 // lockExchange keeps the exchange of a space from going on until release.
@@ -109,9 +139,44 @@ func (l *link) wake(sp *space, urgent bool) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.due.put(sp, urgent)
+	if urgent {
+		l.due.put(sp, true)
+	} else if !l.putRested(sp) {
+		return
+	}
 	if l.interrupt != nil {
 		l.interrupt()
+	}
+}
+
+// putRested puts a space into the queue for which no request waits: now, or when it has rested. It reports whether it is
+// there now. The caller holds mu.
+func (l *link) putRested(sp *space) bool {
+	if r := l.rests[sp]; r != nil && r.now {
+		r.woken++
+		return false
+	}
+	l.due.put(sp, false)
+	return true
+}
+
+// rested ends a rest of a space.
+func (l *link) rested(sp *space, r *rest) {
+	l.mu.Lock()
+	if l.rests[sp] != r { // the space was removed
+		l.mu.Unlock()
+		return
+	}
+	woken := r.woken
+	if woken > 1 {
+		r.length = min(2*r.length, longestRest)
+		r.now, r.woken = false, 0
+	} else {
+		delete(l.rests, sp)
+	}
+	l.mu.Unlock()
+	if woken > 0 {
+		l.wake(sp, false)
 	}
 }
 
@@ -136,7 +201,20 @@ func (l *link) membersOf(id int64) []*space {
 func (l *link) take() *space {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.due.take()
+	sp := l.due.take()
+	if sp == nil {
+		return nil
+	}
+	r := l.rests[sp]
+	if r == nil {
+		r = &rest{length: shortestRest}
+		l.rests[sp] = r
+	}
+	if !r.now {
+		r.now = true
+		time.AfterFunc(r.length, func() { l.rested(sp, r) })
+	}
+	return sp
 }
 
 // put has the link look at spaces for which no request waits.
@@ -144,7 +222,7 @@ func (l *link) put(list []*space) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, sp := range list {
-		l.due.put(sp, false)
+		l.putRested(sp)
 	}
 }
 

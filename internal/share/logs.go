@@ -106,6 +106,9 @@ func withStore(e *memory.Entry, name json.RawMessage) *memory.Entry {
 // here, and receives those that others sent, also before. Durable on return. Error: *memory.NotFoundError when the space
 // is not shared.
 func (s *Service) SetLogs(name string, on bool) error {
+	if s.already(name, func(sp *space) bool { return sp.status().Logs == on }) {
+		return nil
+	}
 	sp, unlock, err := s.lockSpace(name)
 	if err != nil {
 		return err

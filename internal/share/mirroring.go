@@ -46,12 +46,7 @@ func (s *Service) format() *mirror.Format {
 			rec, err := decodeRecord(row)
 			return rec.Changes, err
 		},
-		Values: func(part string) (v merge.Values, err error) {
-			if err := decodeStrict(part, &v); err != nil {
-				return v, errRecord
-			}
-			return v, nil
-		},
+		Values:   decodePart,
 		Describe: s.cfg.Mirror.Describe, Makers: s.cfg.Mirror.Makers,
 	}
 	if f.Describe == nil {

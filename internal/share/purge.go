@@ -196,9 +196,9 @@ func (e *eraser) Collect(data string, part bool) error {
 		}
 	}
 	if part {
-		var v merge.Values
-		if err := decodeStrict(data, &v); err != nil {
-			return fmt.Errorf("a part of a snapshot: %w", errRecord)
+		v, err := decodePart(data)
+		if err != nil {
+			return fmt.Errorf("a part of a snapshot: %w", err)
 		}
 		for _, m := range v.Memories {
 			note(m)
@@ -252,8 +252,8 @@ func (e *eraser) cleaned(sc store.Scrub, data string, part bool) (clean string, 
 
 // cleanPart returns a part of a snapshot without what is erased.
 func (e *eraser) cleanPart(sc store.Scrub, data string) (v merge.Values, changed bool, err error) {
-	if err := decodeStrict(data, &v); err != nil {
-		return v, false, errRecord
+	if v, err = decodePart(data); err != nil {
+		return v, false, err
 	}
 	for id, m := range v.Memories {
 		if slices.Contains(e.ids, id) {

@@ -23,8 +23,12 @@ import (
 // memoriesAPart is how many memories a part of a snapshot, and an operation of a joining, hold.
 const memoriesAPart = 500
 
-// partsAtOnce is how many operations of a joining are synced together at most.
-const partsAtOnce = 4
+// syncBytes is about how much of a joining is synced together. lineBytes is about what the journal has of a memory
+// beside its text.
+const (
+	syncBytes = 2 << 20
+	lineBytes = 400
+)
 
 // Start shares a space: it creates the schema if the database has none, and uploads what the space holds. Durable here
 // and in PostgreSQL on return. Errors: memory.ErrExists when the space is shared already or the database has one of its
@@ -216,75 +220,50 @@ func fetch(ctx context.Context, log *pglog.Log, remote pglog.Space) (
 func fetchSnapshot(ctx context.Context, log *pglog.Log, remote pglog.Space) (
 	values merge.Values, head pglog.Head, err error,
 ) {
-	var parts []*merge.Values
+	var parts []*merge.Part
 	var decoding errgroup.Group
 	decoding.SetLimit(runtime.GOMAXPROCS(0))
-	head, err = log.Snapshot(ctx, remote.ID, func(data string) {
-		i, some := len(parts), &merge.Values{}
+	head, err = log.Snapshot(ctx, remote.ID, func(data []byte) {
+		i, some := len(parts), &merge.Part{}
 		parts = append(parts, some)
-		decoding.Go(func() error {
-			if err := decodeStrict(data, some); err != nil {
+		decoding.Go(func() (err error) {
+			if *some, err = merge.ReadPart(data); err != nil {
 				return fmt.Errorf("part %d of the snapshot: %w", i, errRecord)
 			}
-			some.Normalize()
 			return nil
 		})
 	})
 	if err = cmp.Or(decoding.Wait(), err); err != nil {
 		return values, head, err
 	}
-	for _, some := range parts {
-		values.Add(some)
-	}
-	return values, head, nil
+	return merge.Join(parts...), head, nil
 }
 
-// adopt makes the local space hold what the log does, a part at a time.
+// adopt makes the local space hold what the log does. Each operation makes a part of it: who asks for the history of
+// a memory reads the operation whole. Of some megabytes of them, one sync is enough.
 func (s *Service) adopt(ctx context.Context, sp *space, values *merge.Values, remote pglog.Space) error {
-	var ids []string
-	for id, m := range values.Memories {
-		if m != nil {
-			ids = append(ids, id)
-		}
-	}
-	slices.SortFunc(ids, func(a, b string) int {
-		return values.Memories[a].CreatedAt.Compare(values.Memories[b].CreatedAt)
-	})
 	meta := store.Meta{Space: sp.name, Actor: journal.ActorShare,
 		Reason: fmt.Sprintf("joined shared space %s at position %d", remote.Name, remote.Head.Seq)}
 	var syncs errgroup.Group // go on while the next parts are prepared
-	syncs.SetLimit(partsAtOnce)
-	for some := range slices.Chunk(ids, memoriesAPart) {
-		err := s.untilFresh(ctx, sp.name, func() error {
-			open, err := s.openReviews(sp.name)
-			if err != nil {
-				return err
-			}
-			part, err := s.cfg.Store.Stage(ctx, meta, func(tx *store.Tx) error {
-				for _, id := range some {
-					if err := s.checkReview(tx, open[id]); err != nil {
-						return err
-					}
-				}
-				for _, id := range some {
-					if err := s.adoptMemory(tx, values.Memories[id], !sp.readOnly, open[id]); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-			if err == nil {
-				syncs.Go(func() error { _, err := part.WaitDurable(ctx); return err })
-			}
-			return err
-		})
+	syncs.SetLimit(1)
+	unsynced := 0
+	for some := range slices.Chunk(values.Received(), memoriesAPart) {
+		part, err := s.adoptPart(ctx, sp, meta, some)
 		if err != nil {
 			return errors.Join(err, syncs.Wait())
+		}
+		for _, m := range some {
+			unsynced += lineBytes + len(m.Content) + len(m.StructuredData())
+		}
+		if unsynced >= syncBytes {
+			syncs.Go(func() error { _, err := part.WaitDurable(ctx); return err })
+			unsynced = 0
 		}
 	}
 	if err := syncs.Wait(); err != nil {
 		return err
 	}
+	// This waits for all of them, also when it has nothing to change.
 	_, err := s.cfg.Store.Update(ctx, meta, func(tx *store.Tx) error {
 		for hash, at := range values.Forgotten {
 			tx.PutForgotten(hash, at)
@@ -297,14 +276,47 @@ func (s *Service) adopt(ctx context.Context, sp *space, values *merge.Values, re
 	return err
 }
 
+// adoptPart stages an operation that makes some memories what they are in the log. From then on they belong to the
+// store.
+func (s *Service) adoptPart(
+	ctx context.Context, sp *space, meta store.Meta, some []merge.Received,
+) (part store.Staged, err error) {
+	err = s.untilFresh(ctx, sp.name, func() (err error) {
+		var open openReviews
+		if s.cfg.Store.Space(sp.name).Count() > 0 {
+			if open, err = s.openReviews(sp.name); err != nil {
+				return err
+			}
+		}
+		part, err = s.cfg.Store.Stage(ctx, meta, func(tx *store.Tx) error {
+			for _, m := range some {
+				if err := s.checkReview(tx, open[m.ID]); err != nil {
+					return err
+				}
+			}
+			tx.Expect(len(some))
+			for _, m := range some {
+				if err := s.adoptMemory(tx, m, !sp.readOnly, open[m.ID]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		return err
+	})
+	return part, err
+}
+
 // adoptMemory makes a local memory what it is in the log. Another text that was here stays in the history, and with
 // ask it is left for review too, in the item that an earlier conflict left open, if there is one.
-func (s *Service) adoptMemory(tx *store.Tx, m *memory.Memory, ask bool, open *review.Item) error {
+func (s *Service) adoptMemory(tx *store.Tx, m merge.Received, ask bool, open *review.Item) error {
 	before := tx.Memory(m.ID)
-	if merge.Same(before, m) {
+	if merge.Same(before, m.Memory) {
 		return nil
 	}
-	if err := tx.PutReceived(m.Clone()); err != nil {
+	if m.Text != nil {
+		tx.PutText(before, m.Memory, m.Text)
+	} else if err := tx.PutReceived(m.Memory); err != nil {
 		return err
 	}
 	if !ask || before == nil || before.Content == m.Content && before.Title == m.Title {
@@ -315,6 +327,7 @@ func (s *Service) adoptMemory(tx *store.Tx, m *memory.Memory, ask bool, open *re
 
 // missing lists what the space holds and the log does not.
 func missing(contents store.Contents, values *merge.Values) (changes []journal.Change) {
+	values.Index()
 	for _, m := range contents.Memories {
 		if known := values.Memories[m.ID]; !merge.Same(known, m) {
 			changes = append(changes, journal.Change{Memory: &journal.MemoryChange{ID: m.ID, Before: known, After: m}})
@@ -329,30 +342,21 @@ func missing(contents store.Contents, values *merge.Values) (changes []journal.C
 }
 
 // snapshotParts encodes what a space holds.
-func snapshotParts(contents store.Contents) (parts []string, err error) {
-	add := func(v merge.Values) error {
-		raw, err := json.Marshal(v)
-		if err != nil {
-			return fmt.Errorf("encode a snapshot: %w", err)
-		}
-		parts = append(parts, string(raw))
-		return nil
-	}
+func snapshotParts(contents store.Contents) (parts [][]byte, err error) {
 	rest := merge.Values{Summary: &contents.Summary, Forgotten: map[string]time.Time{}}
 	for hash, at := range contents.Forgotten {
 		rest.SetForgotten(hash, at)
 	}
-	if err := add(rest); err != nil {
-		return nil, err
+	part, err := json.Marshal(rest)
+	if err != nil {
+		return nil, fmt.Errorf("encode a snapshot: %w", err)
 	}
+	parts = append(parts, part)
 	for some := range slices.Chunk(contents.Memories, memoriesAPart) {
-		v := merge.Values{}
-		for _, m := range some {
-			v.SetMemory(m.ID, m)
+		if part, err = merge.AppendMemories(make([]byte, 0, len(part)*9/8), some); err != nil {
+			return nil, fmt.Errorf("encode a snapshot: %w", err)
 		}
-		if err := add(v); err != nil {
-			return nil, err
-		}
+		parts = append(parts, part)
 	}
 	return parts, nil
 }

@@ -315,17 +315,16 @@ type UnsentError struct {
 
 // Error says what to do.
 func (e *UnsentError) Error() string {
-	if e.Stopped {
-		return fmt.Sprintf("%d operations of space %q are not sent, and the exchange has stopped: see "+
-			"`memsidecar share status`; with --force they stay on this machine, and joining again sends what only this "+
-			"machine holds", e.Count, e.Space)
+	what := fmt.Sprintf("%d operations of space %q are", e.Count, e.Space)
+	if e.Count == 1 {
+		what = fmt.Sprintf("1 operation of space %q is", e.Space)
 	}
-	return fmt.Sprintf(
-		"%d operations of space %q are not sent yet; wait until `memsidecar share status` shows none, or use "+
-			"--force: they stay on this machine",
-		e.Count,
-		e.Space,
-	)
+	if e.Stopped {
+		return what + " not sent, and the exchange has stopped: see `memsidecar share status`; with --force what is not " +
+			"sent stays on this machine, and joining again sends what only this machine holds"
+	}
+	return what + " not sent yet; wait until `memsidecar share status` shows none, or use --force: what is not sent " +
+		"stays on this machine"
 }
 
 // Is makes errors.Is(err, memory.ErrUnsent) true.

@@ -33,6 +33,7 @@ type space struct {
 	marks []mark
 	// snapshotAt is the position of the newest snapshot, -1 when it is not known.
 	snapshotAt int64
+	ownHead    bool      // this machine appended the newest row
 	memberAt   time.Time // when the position was last reported
 	memberSeq  int64     // what was reported then
 	purges     purges
@@ -364,7 +365,10 @@ func (sp *space) show() {
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
 	s := sp.state
-	sp.shown.Remote, sp.shown.Database, sp.shown.Position = s.Remote.Name, pglog.Shown(s.URL), s.Remote.Head.Seq
+	sp.shown.Remote, sp.shown.Position = s.Remote.Name, s.Remote.Head.Seq
+	if sp.shown.Database == "" {
+		sp.shown.Database = pglog.Shown(s.URL) // which looks at files, and never changes
+	}
 	sp.shown.Waiting, sp.shown.Oldest = len(sp.waiting.ops), time.Time{}
 	if len(sp.waiting.ops) > 0 {
 		sp.shown.Oldest = sp.waiting.ops[0].at

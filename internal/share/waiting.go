@@ -147,6 +147,9 @@ func (w *waiting) unload() {
 	w.bytes = 0
 }
 
+// anyUpTo reports whether an operation waits that is not newer than op.
+func (w *waiting) anyUpTo(op int64) bool { return len(w.ops) > 0 && w.ops[0].op <= op }
+
 // find returns an operation by its number, nil when it does not wait.
 func (w *waiting) find(op int64) *waitingOp {
 	i, found := slices.BinarySearchFunc(w.ops, op, func(o waitingOp, op int64) int { return cmp.Compare(o.op, op) })

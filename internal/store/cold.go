@@ -3,77 +3,113 @@ package store
 import (
 	"bytes"
 	"fmt"
-	"slices"
+	"hash/crc32"
+	"os"
 	"sync"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store/compressed"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// A cold space is a small one whose memories are in RAM as the pack of the newest snapshot has them: compressed, with
-// those of its neighbours. Spaces are cold from the start, and from the snapshot that put them into a pack. A reader of
-// a cold space decodes its memories and changes nothing; the first transaction makes it warm. Everything else of a space
+// A cold space is a small one whose memories are not in RAM: they are in a pack of the newest snapshot, with those of
+// its neighbours. Spaces are cold from the start, and from the snapshot that put them into a pack. A reader of a cold
+// space reads its memories there, and changes nothing; the first transaction makes it warm. Everything else of a space
 // is the same whether it is cold or warm.
 //
-// What is kept is no file: it was read or written whole, so that nothing of the disk can fail or be missing later.
+// A pack was verified whole when it was opened, or has just been written, and stays open while spaces are in it. So its
+// memories can only be missing later when the disk fails or somebody writes into the file; see lost.
 
 // coldMemories are the memories of a cold space. They never change.
 type coldMemories struct {
 	pack *pack
 	// at is where the lines of the space begin in the pack, decompressed: its header, and a line for each memory.
-	at    int
-	bytes int // of these lines
-	count int // of memories
+	at    int64
+	bytes uint32 // of these lines
+	sum   uint32 // their CRC-32C
+	count uint32 // of memories
 	// expiring says that some have a time at which they expire.
 	expiring bool
 }
 
-// pack is the compressed file of a pack in RAM.
+// pack is an open file of a snapshot with many spaces.
 type pack struct {
-	file     string
-	interned *interner
-	mu       sync.Mutex
-	lines    *compressed.File // guarded by mu
+	store  *Store
+	file   string // in the snapshot directory
+	places compressed.Places
+	from   durable.File
 }
 
-// newPack makes a pack of the contents of a compressed file, whose lines were verified or have just been made.
-func (s *Store) newPack(file string, data []byte) *pack {
-	return &pack{file: file, interned: &s.interned, lines: compressed.Open(data)}
-}
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// has returns the memories of a space, which the pack has.
-func (p *pack) has(in spaceInFile, memories []*memory.Memory) *coldMemories {
-	return &coldMemories{pack: p, at: int(in.Offset), bytes: int(in.Bytes), count: len(memories),
-		expiring: slices.ContainsFunc(memories, hasExpiry)}
-}
-
-// lines returns the lines of the memories, without the header.
-func (c *coldMemories) lines() []byte {
-	lines := make([]byte, c.bytes)
-	c.pack.mu.Lock()
-	_, err := c.pack.lines.ReadAt(lines, int64(c.at))
-	c.pack.mu.Unlock()
-	if err != nil {
-		panic(fmt.Sprintf("store: %s in RAM ends before byte %d: %v", c.pack.file, c.at+c.bytes, err))
+// openPack opens a pack, of which data is the content. Its lines were verified or have just been made.
+func (s *Store) openPack(file string, data []byte) (*pack, error) {
+	p := &pack{store: s, file: file}
+	whole := false
+	if p.places, whole = compressed.PlacesOf(data); !whole {
+		return nil, p.damaged(compressed.ErrDamaged)
 	}
-	return lines[bytes.IndexByte(lines, '\n')+1:]
+	var err error
+	if p.from, err = s.fs.OpenFile(snapshotDir+"/"+file, os.O_RDONLY, 0); err != nil {
+		return nil, fmt.Errorf("open %s/%s: %w", snapshotDir, file, err)
+	}
+	return p, nil
 }
 
-// memories decodes the memories.
-func (c *coldMemories) memories() []*memory.Memory {
+// damaged is the error for a pack that cannot be read any more.
+func (p *pack) damaged(err error) error {
+	return fmt.Errorf("%w (%w)", &journal.CorruptError{File: snapshotDir + "/" + p.file,
+		Detail: "memories of it cannot be read"}, err)
+}
+
+// lines reads the lines of the memories, without the header. Error: *journal.CorruptError.
+func (c *coldMemories) lines() ([]byte, error) {
+	lines, err := c.pack.places.Read(c.pack.from, int(c.at), int(c.bytes))
+	if err == nil && crc32.Checksum(lines, castagnoli) != c.sum {
+		err = compressed.ErrDamaged
+	}
+	if err != nil {
+		return nil, c.pack.damaged(err)
+	}
+	return lines[bytes.IndexByte(lines, '\n')+1:], nil
+}
+
+// read reads and decodes the memories. Error: *journal.CorruptError.
+func (c *coldMemories) read() ([]*memory.Memory, error) {
+	lines, err := c.lines()
+	if err != nil {
+		return nil, err
+	}
+	return c.decode(lines)
+}
+
+// decode decodes the lines of the memories.
+func (c *coldMemories) decode(lines []byte) ([]*memory.Memory, error) {
 	out := make([]*memory.Memory, 0, c.count)
-	for line := range bytes.Lines(c.lines()) {
+	for line := range bytes.Lines(lines) {
 		m := new(memory.Memory)
-		// The line was decoded before, when it was read from the disk, or encoded, when it was written.
 		if err := durable.DecodeLine(line[:len(line)-1], m); err != nil {
-			panic(fmt.Sprintf("store: a memory of %s in RAM cannot be decoded: %v", c.pack.file, err))
+			return nil, c.pack.damaged(err)
 		}
-		c.pack.interned.memory(m)
+		c.pack.store.interned.memory(m)
 		out = append(out, m)
 	}
-	return out
+	return out, nil
 }
+
+// memories is read for somebody who cannot go on without them.
+func (c *coldMemories) memories() []*memory.Memory {
+	memories, err := c.read()
+	if err != nil {
+		lost(err)
+	}
+	return memories
+}
+
+// lost ends the process, because acknowledged memories cannot be read: the space must not look empty. The next start
+// reads every pack, and refuses a damaged one by its name.
+func lost(err error) { panic(err) }
 
 // warm keeps the memories decoded from now on.
 func (sp *spaceState) warm() {
@@ -102,18 +138,22 @@ func (sp *spaceState) filled(memories []*memory.Memory) *spaceState {
 }
 
 // warm makes a visible space warm before a transaction uses it. The caller holds stageMu, and nothing of the space is
-// staged, so that it changes no other way meanwhile.
-func (s *Store) warm(name string) {
+// staged, so that it changes no other way meanwhile. Error: *journal.CorruptError.
+func (s *Store) warm(name string) error {
 	s.mu.RLock()
 	sp := s.visible.spaces[name]
 	s.mu.RUnlock()
 	if sp == nil || sp.cold == nil {
-		return
+		return nil
 	}
-	memories := s.recent.memories(sp.cold) // readers do not wait for it
+	memories, err := s.recent.memories(sp.cold) // readers do not wait for it
+	if err != nil {
+		return err
+	}
 	s.mu.Lock()
 	sp.fill(memories)
 	s.mu.Unlock()
+	return nil
 }
 
 // coolWritten makes spaces cold that a snapshot has put into packs, and those warm that were cold and have files of
@@ -129,7 +169,9 @@ func (s *Store) coolWritten(some []*spaceCapture) {
 		switch {
 		case sp == nil: // dropped meanwhile
 		case c.packed == nil:
-			sp.warm()
+			if sp.cold != nil {
+				sp.fill(c.memories)
+			}
 		case sp.cold != nil && sp.cold == c.cold: // whatever else changed, its memories are the same
 			sp.cool(c.packed)
 		case sp.changed == c.header.Changed && (staged == nil || staged.changed <= sp.changed):
@@ -156,22 +198,27 @@ type decodedMemories struct {
 	memories []*memory.Memory
 }
 
-// memories returns the memories of a cold space, which the caller must not change, nor the slice.
-func (r *recentMemories) memories(c *coldMemories) []*memory.Memory {
+// memories returns the memories of a cold space, which the caller must not change, nor the slice. Error:
+// *journal.CorruptError, also when the pack was closed, because no space is in it any more.
+func (r *recentMemories) memories(c *coldMemories) ([]*memory.Memory, error) {
 	r.mu.Lock()
 	for i := range r.kept {
 		if r.kept[i].of == c {
 			defer r.mu.Unlock()
-			return r.kept[i].memories
+			return r.kept[i].memories, nil
 		}
 	}
 	r.mu.Unlock()
-	d := decodedMemories{c, c.memories()}
+	memories, err := c.read()
+	if err != nil {
+		return nil, err
+	}
+	d := decodedMemories{c, memories}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.kept[r.newer] = d
 	r.newer = (r.newer + 1) % recentlyRead
-	return d.memories
+	return memories, nil
 }
 
 // clear drops what is kept: another snapshot has the spaces, or a purge erases some of it.

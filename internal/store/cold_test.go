@@ -296,7 +296,42 @@ func TestColdAfterStart(t *testing.T) {
 	}
 }
 
-// TestPurgeOfCold: what was purged is in no pack in RAM.
+// TestPackDamagedLater: of a pack that is damaged while the store is open, a writer gets an error that names it, a
+// reader ends the process with the same one, no snapshot copies it, and the next start refuses it.
+func TestPackDamagedLater(t *testing.T) {
+	r := coldStore(t, 5)
+	name := newest(t, r.fs, "+1.space")
+	corrupt(t, r.fs, name)
+	named := func(err error) bool {
+		damaged, ok := errors.AsType[*journal.CorruptError](err)
+		return ok && damaged.File == name
+	}
+	if err := r.add("space002", "c", "the printer is upstairs"); !named(err) {
+		t.Errorf("a writer's error is %v", err)
+	}
+	func() {
+		defer func() {
+			if err, _ := recover().(error); !named(err) {
+				t.Errorf("a reader ends with %v", err)
+			}
+		}()
+		t.Errorf("a reader finds %d memories", len(r.st.Space("space003").Memories()))
+	}()
+	for i := range 3 { // with them the pack is worth to be written again
+		if err := r.add(fmt.Sprint("another", i), "a", "the printer is upstairs"); err != nil {
+			t.Errorf("another space: %v", err)
+		}
+	}
+	if _, err := r.st.Checkpoint(t.Context()); !named(err) {
+		t.Errorf("a snapshot's error is %v", err)
+	}
+	r.fs = r.fs.Crash(crashfs.Lost, nil)
+	if err := r.open(); !named(err) {
+		t.Errorf("the start's error is %v", err)
+	}
+}
+
+// TestPurgeOfCold: what was purged is in no pack.
 func TestPurgeOfCold(t *testing.T) {
 	r := coldStore(t, 5)
 	if err := r.restart(); err != nil {

@@ -46,7 +46,11 @@ func (s *Store) stageDrop(space string, changed int64) (*journal.Record, journal
 	s.accessMu.Lock()
 	counted := len(s.accesses[space]) > 0
 	s.accessMu.Unlock()
-	if counted || s.stagedSpace(space).changed != changed {
+	sp, err := s.stagedSpace(space)
+	if err != nil {
+		return nil, journal.Ticket{}, err
+	}
+	if counted || sp.changed != changed {
 		return nil, journal.Ticket{}, &memory.StaleError{Kind: "space", Name: space}
 	}
 	rec := &journal.Record{At: s.now().UTC().Truncate(time.Microsecond), Space: space, Actor: journal.ActorShare,

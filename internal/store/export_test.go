@@ -21,14 +21,17 @@ func (s *Store) ColdSpaces() (names []string) {
 	return names
 }
 
-// ColdLines are the lines of all packs in RAM.
+// ColdLines are the lines of all packs that cold spaces are in.
 func (s *Store) ColdLines() (lines []byte) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, sp := range s.visible.spaces {
 		if sp.cold != nil {
-			all := make([]byte, sp.cold.pack.lines.Size())
-			_, _ = sp.cold.pack.lines.ReadAt(all, 0)
+			p := sp.cold.pack
+			all, err := p.places.Read(p.from, 0, p.places.Size())
+			if err != nil {
+				panic(err)
+			}
 			lines = append(lines, all...)
 		}
 	}

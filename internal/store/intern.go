@@ -26,10 +26,31 @@ type interner struct {
 // memory replaces the strings of m by shared ones, and drops an empty More. m must not be shared yet.
 func (in *interner) memory(m *memory.Memory) {
 	m.Trim()
+	if in.known(m) {
+		return
+	}
 	m.Category, m.Source, m.Status = in.word(m.Category), in.word(m.Source), memory.Status(in.word(string(m.Status)))
 	if len(m.Tags) > 0 {
 		m.Tags = in.list(m.Tags)
 	}
+}
+
+// known is memory for one all of whose strings are known, as those of nearly all are. It reports whether they are.
+func (in *interner) known(m *memory.Memory) bool {
+	in.mu.RLock()
+	defer in.mu.RUnlock()
+	tags := m.Tags
+	if len(tags) > 0 {
+		tags = in.lists[tags[0]]
+	}
+	category, a := in.words[m.Category]
+	source, b := in.words[m.Source]
+	status, c := in.words[string(m.Status)]
+	if !a || !b || !c || !slices.Equal(tags, m.Tags) {
+		return false
+	}
+	m.Category, m.Source, m.Status, m.Tags = category, source, memory.Status(status), tags
+	return true
 }
 
 // clear drops all entries. A purge calls it, because a tag may hold erased text.

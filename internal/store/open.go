@@ -82,11 +82,11 @@ func Open(cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.stageLarge()
-	if in != nil {
-		if err := s.resume(in); err != nil {
-			return nil, errors.Join(err, s.journal.Abandon())
-		}
+	if err = s.stageLarge(); err == nil && in != nil {
+		err = s.resume(in)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.journal.Abandon())
 	}
 	return s, nil
 }

@@ -118,7 +118,9 @@ func (p *Purge) begin(ctx context.Context) error {
 	p.committed = true
 	s.lastPurge.Store(p.intent.Op)
 	s.setPendingPurge(&pendingPurge{purge: p})
-	p.scrubStates()
+	if err := p.scrubStates(); err != nil {
+		return s.deferPurgeToRestart(p, fmt.Errorf("erase: %w", err))
+	}
 	return nil
 }
 
@@ -145,8 +147,11 @@ func (p *Purge) append(ctx context.Context) error {
 	if p.intent.Received {
 		rec.Actor = journal.ActorShare
 	}
-	s.stagedSpace(rec.Space) // before anything is staged
-	ticket, err := s.journal.Stage(rec, true)
+	_, err := s.stagedSpace(rec.Space) // before anything is staged
+	var ticket journal.Ticket
+	if err == nil {
+		ticket, err = s.journal.Stage(rec, true)
+	}
 	if err == nil {
 		s.staged.apply(rec)
 		if err = ticket.WaitDurable(context.WithoutCancel(ctx)); err == nil {
@@ -165,19 +170,27 @@ func (p *Purge) append(ctx context.Context) error {
 }
 
 // scrubStates removes the text from both states and informs the projections. No group is being flushed and nobody
-// stages, so only readers run beside it.
-func (p *Purge) scrubStates() {
+// stages, so only readers run beside it. Error: *journal.CorruptError, when memories cannot be read; nobody else can
+// read them either.
+func (p *Purge) scrubStates() error {
 	s := p.store
 	// Interned strings would keep the erased text alive.
 	s.interned.clear()
 	s.recent.clear()
 	shared := map[*memory.Memory]*memory.Memory{}
 	staged, visible := map[string]*scrubbed{}, map[string]*scrubbed{}
+	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(s.visible.spaces)) { // the order in which packs have cold ones
-		visible[name] = s.visible.spaces[name].scrub(p.scrub, shared)
+		change, err := s.visible.spaces[name].scrub(p.scrub, shared)
+		if visible[name] = change; err != nil {
+			errs = append(errs, err)
+		}
 	}
 	for name, sp := range s.staged.spaces {
-		staged[name] = sp.scrub(p.scrub, shared)
+		change, err := sp.scrub(p.scrub, shared)
+		if staged[name] = change; err != nil {
+			errs = append(errs, err)
+		}
 	}
 	for name, change := range staged {
 		s.staged.spaces[name].applyScrub(change)
@@ -191,6 +204,7 @@ func (p *Purge) scrubStates() {
 	for name, change := range visible {
 		p.notifyProjections(name, change)
 	}
+	return errors.Join(errs...)
 }
 
 // setAllChanged makes the next snapshot write every space. The caller holds mu.

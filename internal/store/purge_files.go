@@ -52,6 +52,7 @@ func (s *Store) keepOnlyNewestSnapshot() error {
 			return err
 		}
 	}
+	s.closePacks(current) // on the disk nothing is erased of an open file
 	named := map[string]bool{}
 	for _, sp := range current.Spaces {
 		named[sp.File] = true

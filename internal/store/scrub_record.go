@@ -152,6 +152,7 @@ func (sc *scrubber) change(space string, c *journal.Change) (out journal.Change,
 // memoryChange scrubs a change of a memory. That of a named memory is always Purged, even if it held no text.
 func (sc *scrubber) memoryChange(space string, c *journal.MemoryChange) (journal.Change, bool) {
 	m := *c
+	m.Text = nil
 	var before, after bool
 	m.Before, before = sc.memory(space, m.Before)
 	m.After, after = sc.memory(space, m.After)

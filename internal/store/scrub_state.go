@@ -18,16 +18,18 @@ type scrubbed struct {
 }
 
 // scrub computes what the scrubber changes in a space. It only reads, so readers can run beside it. shared maps
-// memories to their scrubbed copies, so that both states keep sharing them.
-func (sp *spaceState) scrub(sc *scrubber, shared map[*memory.Memory]*memory.Memory) *scrubbed {
+// memories to their scrubbed copies, so that both states keep sharing them. Error: *journal.CorruptError, when memories
+// cannot be read; what it returns has the rest.
+func (sp *spaceState) scrub(sc *scrubber, shared map[*memory.Memory]*memory.Memory) (*scrubbed, error) {
 	out := &scrubbed{
 		memories: map[string]*memory.Memory{}, days: map[string]day{}, archive: map[string]*memory.Archived{},
 		sessions: map[string]session{}, receipts: map[string]*journal.Receipt{},
 	}
 	if sc.only && sp.name != sc.space {
-		return out
+		return out, nil
 	}
-	for _, m := range sp.mayScrub(sc) {
+	memories, err := sp.mayScrub(sc)
+	for _, m := range memories {
 		// Both states point to the same memories; two copies would double the RAM of what was scrubbed.
 		clean, known := shared[m]
 		if !known {
@@ -66,15 +68,19 @@ func (sp *spaceState) scrub(sc *scrubber, shared map[*memory.Memory]*memory.Memo
 			out.receipts[key] = clean
 		}
 	}
-	return out
+	return out, err
 }
 
 // mayScrub returns the memories that may have to change. It decodes none of a cold space that has none.
-func (sp *spaceState) mayScrub(sc *scrubber) []*memory.Memory {
-	if sp.cold != nil && !sc.mayChange(sp.cold.lines()) {
-		return nil
+func (sp *spaceState) mayScrub(sc *scrubber) ([]*memory.Memory, error) {
+	if sp.cold == nil {
+		return sp.memories(), nil
 	}
-	return sp.memories()
+	lines, err := sp.cold.lines()
+	if err != nil || !sc.mayChange(lines) {
+		return nil, err
+	}
+	return sp.cold.decode(lines)
 }
 
 // scrubbed returns a body with a scrubbed tail. Its file is scrubbed whenever it is read, until a snapshot replaces it.
@@ -100,7 +106,7 @@ func (d body) scrubbed(sc *scrubber, space string) (body, bool) {
 // applyScrub installs what scrub computed. The caller holds the lock of the state.
 func (sp *spaceState) applyScrub(s *scrubbed) {
 	if len(s.memories) > 0 {
-		sp.warm()
+		sp.warm() // they were just read
 	}
 	for id, m := range s.memories {
 		if sp.memory(id) != nil {

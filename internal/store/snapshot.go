@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"maps"
@@ -98,10 +99,12 @@ type bodyHeader struct {
 
 // snapshots is what the store remembers of its snapshots.
 type snapshots struct {
-	// writing is held while a snapshot is written. It guards bodyFiles and failures.
+	// writing is held while a snapshot is written. It guards bodyFiles, packs and failures.
 	writing sync.Mutex
 	// bodyFiles are the files of bodies that a space's file names.
 	bodyFiles map[string][]string
+	// packs are open.
+	packs []*pack
 	// failures counts the attempts that failed since the newest snapshot.
 	failures int
 
@@ -199,40 +202,53 @@ func (s *Store) writeSpaces(group []*spaceCapture) ([]spaceInFile, error) {
 			return nil, err
 		}
 	}
+	packed := len(group) > 1
 	var entries []spaceInFile
 	var data bytes.Buffer // of a pack
-	keep, pack := io.Discard, s.newPack(group[0].file, nil)
-	if len(group) > 1 {
+	keep := io.Discard
+	if packed {
 		keep = &data
 	}
 	err := writeSnapshotFile(s.fs, group[0].file, keep, func(w io.Writer) error {
 		offset := int64(0)
 		for _, c := range group {
-			memories := c.memories
-			if c.cold != nil {
-				memories = c.cold.memories()
-			}
-			lines := make([]journal.MemoryLine, len(memories))
-			for i, m := range memories {
-				lines[i] = journal.MemoryLine{Memory: m}
-			}
-			n, err := encodeLines(w, c.header, lines)
+			sum := crc32.New(castagnoli)
+			n, err := c.writeLines(io.MultiWriter(w, sum))
 			if err != nil {
 				return err
 			}
 			entry := spaceInFile{Name: c.header.Space, LSN: c.header.Changed, File: c.file, Bytes: n}
-			if len(group) > 1 {
+			if packed {
 				entry.Packed, entry.Offset = true, offset
-				c.packed = pack.has(entry, memories)
+				c.packed = &coldMemories{at: offset, bytes: uint32(n), sum: sum.Sum32(),
+					count: uint32(c.header.Memories), expiring: c.expiring()}
 			}
 			entries, offset = append(entries, entry), offset+n
 		}
 		return nil
 	})
-	if err == nil && len(group) > 1 {
-		pack.lines = compressed.Open(bytes.Clone(data.Bytes()))
+	switch c := group[0]; {
+	case err != nil:
+		return nil, err
+	case packed:
+		return entries, s.openWritten(group, data.Bytes())
+	case c.cold != nil: // it becomes warm
+		c.memories, err = c.cold.read()
 	}
 	return entries, err
+}
+
+// openWritten opens a pack that was written, of which data is the content.
+func (s *Store) openWritten(group []*spaceCapture, data []byte) error {
+	p, err := s.openPack(group[0].file, data)
+	if err != nil {
+		return err
+	}
+	s.snapshots.packs = append(s.snapshots.packs, p)
+	for _, c := range group {
+		c.packed.pack = p
+	}
+	return nil
 }
 
 // writeBodies writes the files of the daily logs and sessions of a space that changed, and names them in its header.
@@ -363,6 +379,22 @@ func (s *Store) installSnapshot(next manifest, changed []*spaceCapture, journalB
 	s.snapshots.mu.Unlock()
 }
 
+// closePacks closes the packs that the newest snapshot does not name: no space is in them any more. The caller holds
+// snapshots.writing, and filesMu, because a view may have such spaces.
+func (s *Store) closePacks(current manifest) {
+	named := map[string]bool{}
+	for _, sp := range current.Spaces {
+		named[sp.File] = true
+	}
+	s.snapshots.packs = slices.DeleteFunc(s.snapshots.packs, func(p *pack) bool {
+		if named[p.file] {
+			return false
+		}
+		_ = p.from.Close() // it was only read
+		return true
+	})
+}
+
 // removeUnreferenced removes snapshot files that neither manifest names. What cannot be removed now is removed after
 // the next snapshot.
 func (s *Store) removeUnreferenced(old, current manifest) {
@@ -380,6 +412,7 @@ func (s *Store) removeUnreferenced(old, current manifest) {
 			}
 		}
 	}
+	s.closePacks(current)
 	maps.DeleteFunc(s.snapshots.bodyFiles, func(file string, _ []string) bool { return !spaceFiles[file] })
 	entries, err := s.fs.ReadDir(snapshotDir)
 	if err != nil {

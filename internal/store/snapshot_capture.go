@@ -1,9 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -66,7 +68,7 @@ func (s *Store) capture(old manifest, failures int) (
 func (sp *spaceState) capture(stamp string) *spaceCapture {
 	c := &spaceCapture{small: sp.isSmall(), cold: sp.cold,
 		file: fmt.Sprintf("%s.space.%s.jsonl", sp.name, stamp)}
-	if c.cold == nil { // else they are decoded when they are written, one space after another
+	if c.cold == nil { // else their lines are copied
 		c.memories = sp.memories()
 	}
 	c.header = spaceHeader{
@@ -101,6 +103,36 @@ func (sp *spaceState) capture(stamp string) *spaceCapture {
 		c.header.Sessions = append(c.header.Sessions, sessionInFile{Header: header, bodyInFile: in})
 	}
 	return c
+}
+
+// expiring reports whether a memory has a time at which it expires.
+func (c *spaceCapture) expiring() bool {
+	if c.cold != nil {
+		return c.cold.expiring
+	}
+	return slices.ContainsFunc(c.memories, hasExpiry)
+}
+
+// writeLines writes the space, and returns how many bytes that are. The lines of the memories of a cold one are copied.
+func (c *spaceCapture) writeLines(w io.Writer) (int64, error) {
+	if c.cold == nil {
+		lines := make([]journal.MemoryLine, len(c.memories))
+		for i, m := range c.memories {
+			lines[i] = journal.MemoryLine{Memory: m}
+		}
+		return encodeLines(w, c.header, lines)
+	}
+	lines, err := c.cold.lines()
+	if err != nil {
+		return 0, err
+	}
+	n, err := encodeLines[journal.MemoryLine](w, c.header, nil)
+	for line := range bytes.Lines(lines) {
+		if err == nil {
+			_, err = w.Write(line)
+		}
+	}
+	return n + int64(len(lines)), err
 }
 
 // captureBody returns where the body of a daily log or session will be, and adds a bodyWrite if its file must be

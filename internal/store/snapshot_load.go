@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"path"
 	"runtime"
@@ -96,7 +97,9 @@ func (s *Store) loadSpaces(m manifest) error {
 			return errs[i]
 		}
 		for _, l := range spaces {
-			s.addLoaded(l)
+			if err := s.addLoaded(l); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -107,6 +110,7 @@ type loadedSpace struct {
 	in     spaceInFile
 	bodies []string // names of their files
 	space  *spaceState
+	pack   *pack // nil unless the space is cold
 }
 
 // loadFile reads the spaces of one file.
@@ -115,21 +119,24 @@ func (s *Store) loadFile(spaces []spaceInFile) ([]loadedSpace, error) {
 	var of *pack // when they are cold
 	out := make([]loadedSpace, 0, len(spaces))
 	for _, f := range spaces {
-		header, memories, err := file.read(f)
+		header, data, lines, err := file.read(f)
 		if err != nil {
 			return nil, err
 		}
 		l := loadedSpace{in: f, space: s.visible.restore(header)}
 		if f.Packed && compressed.Is(file.data) {
 			if of == nil {
-				of = s.newPack(f.File, file.data)
+				if of, err = s.openPack(f.File, file.data); err != nil {
+					return nil, err
+				}
 			}
-			l.space.cool(of.has(f, memories))
+			l.pack = of
+			err = l.space.coolAt(of, f, data, len(lines))
 		} else {
-			for _, m := range memories {
-				s.interned.memory(m)
-			}
-			l.space.fill(memories)
+			err = s.fillDecoded(l.space, f, lines)
+		}
+		if err != nil {
+			return nil, file.error(f, err)
 		}
 		for _, d := range header.Days {
 			l.bodies = append(l.bodies, d.File)
@@ -142,16 +149,53 @@ func (s *Store) loadFile(spaces []spaceInFile) ([]loadedSpace, error) {
 	return out, nil
 }
 
+// fillDecoded fills a space with the memories of verified lines.
+func (s *Store) fillDecoded(sp *spaceState, f spaceInFile, lines [][]byte) error {
+	memories, err := decodeLines[memory.Memory](f.File, lines)
+	if err != nil {
+		return err
+	}
+	for _, m := range memories {
+		s.interned.memory(m)
+	}
+	sp.fill(memories)
+	return nil
+}
+
+// coolAt makes a space cold, of which a pack has count memories in data, whose checksums were verified. It decodes only
+// what may expire.
+func (sp *spaceState) coolAt(p *pack, f spaceInFile, data []byte, count int) error {
+	c := &coldMemories{pack: p, at: f.Offset, bytes: uint32(len(data)), sum: crc32.Checksum(data, castagnoli),
+		count: uint32(count)}
+	if bytes.Contains(data, []byte(`"expires_at"`)) {
+		memories, err := c.read()
+		if err != nil {
+			return err
+		}
+		c.expiring = slices.ContainsFunc(memories, hasExpiry)
+	}
+	sp.cool(c)
+	return nil
+}
+
 // addLoaded adds a space to the visible state.
-func (s *Store) addLoaded(l loadedSpace) {
+func (s *Store) addLoaded(l loadedSpace) error {
+	if n := len(s.snapshots.packs); l.pack != nil && (n == 0 || s.snapshots.packs[n-1] != l.pack) {
+		s.snapshots.packs = append(s.snapshots.packs, l.pack)
+	}
 	// A snapshot of after the purge's commit is clean already.
 	if s.scrubber != nil && l.in.LSN < s.scrubber.op {
-		l.space.applyScrub(l.space.scrub(s.scrubber, map[*memory.Memory]*memory.Memory{}))
+		change, err := l.space.scrub(s.scrubber, map[*memory.Memory]*memory.Memory{})
+		if err != nil {
+			return err
+		}
+		l.space.applyScrub(change)
 	}
 	s.visible.spaces[l.in.Name] = l.space
 	if len(l.bodies) > 0 {
 		s.snapshots.bodyFiles[l.in.File] = append(s.snapshots.bodyFiles[l.in.File], l.bodies...)
 	}
+	return nil
 }
 
 // inParallel calls work for each number below n, as many at a time as there are processors.
@@ -244,38 +288,40 @@ type spaceFiles struct {
 	lines []byte
 }
 
-// read reads one space.
-func (r *spaceFiles) read(f spaceInFile) (*spaceHeader, []*memory.Memory, error) {
+// read reads one space, and returns its header, all of its lines, and those of its memories, which are not decoded.
+// Their checksums are verified.
+func (r *spaceFiles) read(f spaceInFile) (header *spaceHeader, data []byte, lines [][]byte, err error) {
 	if r.name != f.File {
 		data, err := readSnapshotFile(r.fs, f.File)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		r.name, r.data, r.lines = f.File, data, linesOf(data)
 	}
-	data := r.lines
+	data = r.lines
 	if f.Packed {
 		if f.Offset < 0 || f.Bytes < 0 || f.Offset > int64(len(data)) || f.Bytes > int64(len(data))-f.Offset {
-			return nil, nil, &journal.CorruptError{File: snapshotDir + "/" + f.File,
+			return nil, nil, nil, &journal.CorruptError{File: snapshotDir + "/" + f.File,
 				Detail: fmt.Sprintf("it ends before space %s does", f.Name)}
 		}
 		data = data[f.Offset : f.Offset+f.Bytes]
 	}
-	header := new(spaceHeader)
-	lines, err := parseLines(f.File, data, header, &header.Format, func() int { return header.Memories })
+	header = new(spaceHeader)
+	lines, err = parseLines(f.File, data, header, &header.Format, func() int { return header.Memories })
 	if err == nil && header.Space != f.Name {
 		err = &journal.CorruptError{File: snapshotDir + "/" + f.File, Line: 1,
 			Detail: fmt.Sprintf("it holds space %q in place of %q", header.Space, f.Name)}
 	}
 	header.Space = f.Name // the same string once
-	var memories []*memory.Memory
-	if err == nil {
-		memories, err = decodeLines[memory.Memory](f.File, lines)
-	}
+	return header, data, lines, r.error(f, err)
+}
+
+// error returns the error of reading a space, with the number of the line in the whole file.
+func (r *spaceFiles) error(f spaceInFile, err error) error {
 	if damaged, ok := errors.AsType[*journal.CorruptError](err); ok && damaged.Line > 0 && f.Packed {
 		damaged.Line += bytes.Count(r.lines[:f.Offset], []byte("\n"))
 	}
-	return header, memories, err
+	return err
 }
 
 // readBodyFile reads the body of a daily log or session. items is the number of items according to the space's header.

@@ -22,7 +22,7 @@ func (sp *spaceState) isSmall() bool {
 	bytes := perItem * (len(sp.slots) + len(sp.receipts) + len(sp.days) + len(sp.sessions) + len(sp.forgotten) +
 		len(sp.removed))
 	if sp.cold != nil {
-		bytes += sp.cold.bytes
+		bytes += int(sp.cold.bytes)
 	}
 	for _, m := range sp.slots {
 		if bytes > smallSpace {
@@ -110,7 +110,7 @@ func packs(captured []*spaceCapture, stamp string, packFrom int) (groups [][]*sp
 		*last = append(*last, c)
 		bytes += 1000
 		if c.cold != nil {
-			bytes += c.cold.bytes
+			bytes += int(c.cold.bytes)
 		}
 		for _, m := range c.memories {
 			bytes += 400 + len(m.Content)

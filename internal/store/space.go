@@ -28,7 +28,9 @@ func (v *Space) read(f func(*spaceState)) {
 
 // readMemories is read for an f that looks at memories: those of a cold space are decoded before, outside the lock.
 func (v *Space) readMemories(f func(*spaceState)) {
-	for known := (decodedMemories{}); ; {
+	var known decodedMemories
+	var failed *coldMemories
+	for {
 		var cold *coldMemories
 		v.read(func(sp *spaceState) {
 			if sp.cold == known.of {
@@ -40,7 +42,14 @@ func (v *Space) readMemories(f func(*spaceState)) {
 		if cold == nil {
 			return
 		}
-		known = decodedMemories{cold, v.store.recent.memories(cold)}
+		memories, err := v.store.recent.memories(cold)
+		switch {
+		case err == nil:
+			known = decodedMemories{cold, memories}
+		case cold == failed:
+			lost(err)
+		}
+		failed = cold // a snapshot may have moved the space meanwhile, and closed the pack
 	}
 }
 

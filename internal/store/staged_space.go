@@ -8,17 +8,19 @@ const stageWhenUsed = 500
 
 // stagedSpace returns the staged state of a space. An unknown one is empty and not yet part of the state. While the
 // staged state has no space of that name, nothing of it is staged that is not durable, so it equals the visible one.
-// The caller holds stageMu.
-func (s *Store) stagedSpace(name string) *spaceState {
+// The caller holds stageMu. Error: *journal.CorruptError, when the memories of a cold space cannot be read.
+func (s *Store) stagedSpace(name string) (*spaceState, error) {
 	if sp, ok := s.staged.spaces[name]; ok {
-		return sp
+		return sp, nil
 	}
-	s.warm(name)
+	if err := s.warm(name); err != nil {
+		return nil, err
+	}
 	s.mu.RLock()
 	v := s.visible.spaces[name]
 	if v == nil {
 		s.mu.RUnlock()
-		return s.staged.newSpace(name)
+		return s.staged.newSpace(name), nil
 	}
 	sp := s.staged.copyOf(v)
 	s.mu.RUnlock()
@@ -26,7 +28,7 @@ func (s *Store) stagedSpace(name string) *spaceState {
 		sp.indexEqual(int32(slot))
 	}
 	s.staged.spaces[name] = sp
-	return sp
+	return sp, nil
 }
 
 // copyOf copies a warm visible space for transactions: what changes of it, without bodies. The values are shared.
@@ -49,10 +51,13 @@ func (st *state) copyOf(v *spaceState) *spaceState {
 }
 
 // stageLarge makes the staged state of large spaces, before anybody waits for it.
-func (s *Store) stageLarge() {
+func (s *Store) stageLarge() error {
 	for name, sp := range s.visible.spaces {
 		if len(sp.slots) > stageWhenUsed {
-			s.stagedSpace(name)
+			if _, err := s.stagedSpace(name); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }

@@ -45,7 +45,10 @@ func TestStagedSpace(t *testing.T) {
 		s.visible.apply(&journal.Record{LSN: op + 1, Op: op + 1, Space: "work", At: time.Unix(op+1, 0),
 			Receipt: &journal.Receipt{Key: "key"},
 			Changes: []journal.Change{{Summary: &journal.SummaryChange{After: "all"}}}})
-		sp := s.stagedSpace("work")
+		sp, err := s.stagedSpace("work")
+		if err != nil {
+			t.Error(err)
+		}
 		check := func(what string, sp *spaceState) {
 			got := map[string]*memory.Memory{}
 			for _, m := range sp.memories() {
@@ -89,7 +92,9 @@ func TestLargeSpacesAreStagedAtOpen(t *testing.T) {
 		id := fmt.Sprint("m", i)
 		s.visible.apply(changed(int64(i+1), id, fact(id, i)))
 	}
-	s.stageLarge()
+	if err := s.stageLarge(); err != nil {
+		t.Fatal(err)
+	}
 	if s.staged.spaces["work"] == nil || s.staged.spaces[memory.DefaultSpace] != nil {
 		t.Errorf("staged are %v; want the large space alone", slices.Collect(maps.Keys(s.staged.spaces)))
 	}

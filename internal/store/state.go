@@ -37,8 +37,8 @@ type spaceState struct {
 	holes int
 	// cold holds the memories of a cold space, which has no slots; nil while it is warm, and in the staged state.
 	cold *coldMemories
-	// equal maps the hash of category and normalised content to a slot. Only the staged state has it.
-	equal map[uint64]int32
+	// equal maps the hash of category and normalised content to the newest slot with them. Only the staged state has it.
+	equal idmap.Table
 	seed  maphash.Seed
 	// removed maps the ids of removed memories to the operation that removed them.
 	removed   map[string]int64
@@ -174,34 +174,38 @@ func (sp *spaceState) applyChange(rec *journal.Record, c *journal.Change) {
 // setMemory creates, replaces or (after is nil) removes a memory; op is the operation that does.
 func (sp *spaceState) setMemory(id string, after *memory.Memory, op int64) {
 	sp.warm()
-	slot, known := sp.slotOf(id)
-	switch {
-	case after == nil && known:
-		sp.unindexEqual(slot)
-		if sp.byID != nil {
-			sp.byID.Remove(id, sp.slots)
-		}
-		sp.slots[slot] = nil
-		sp.holes++
-		put(&sp.removed, id, op)
-		sp.compact()
+	if after == nil {
+		sp.removeMemory(id, op)
 		return
-	case after == nil:
-		return
-	case known:
+	}
+	slot, known := sp.slotFor(id)
+	if known {
 		sp.unindexEqual(slot)
 		sp.slots[slot] = after
-	default:
-		slot = int32(len(sp.slots))
+	} else {
 		sp.slots = append(sp.slots, after)
 		if sp.byID == nil {
 			sp.indexIDs()
-		} else {
-			sp.byID.Add(id, uint32(slot))
 		}
 		delete(sp.removed, id)
 	}
 	sp.indexEqual(slot)
+}
+
+// removeMemory removes a memory, if there is one.
+func (sp *spaceState) removeMemory(id string, op int64) {
+	slot, known := sp.slotOf(id)
+	if !known {
+		return
+	}
+	sp.unindexEqual(slot)
+	if sp.byID != nil {
+		sp.byID.Remove(id, sp.slots)
+	}
+	sp.slots[slot] = nil
+	sp.holes++
+	put(&sp.removed, id, op)
+	sp.compact()
 }
 
 // indexIDs makes the map of ids, unless the slots are few.
@@ -231,19 +235,39 @@ func (sp *spaceState) slotOf(id string) (slot int32, known bool) {
 	return 0, false
 }
 
-// indexEqual adds the content of a slot to the index of the staged state.
-func (sp *spaceState) indexEqual(slot int32) {
-	if m := sp.slots[slot]; !sp.bodies && m != nil && m.IsActive() {
-		put(&sp.equal, sp.hash(m.Category, m.Content), slot)
+// slotFor is slotOf, for a memory that becomes the last one if there is none.
+func (sp *spaceState) slotFor(id string) (slot int32, known bool) {
+	last := len(sp.slots)
+	if sp.byID != nil {
+		at, known := sp.byID.FindOrAdd(id, uint32(last), sp.slots)
+		return int32(at), known
 	}
+	if slot, known = sp.slotOf(id); !known {
+		slot = int32(last)
+	}
+	return slot, known
+}
+
+// indexEqual adds the content of a slot to the index of the staged state, instead of another slot with the same.
+func (sp *spaceState) indexEqual(slot int32) {
+	m := sp.slots[slot]
+	if sp.bodies || m == nil || !m.IsActive() {
+		return
+	}
+	hash := sp.hash(m.Category, m.Content)
+	sp.equal.Remove(hash, func(other uint32) bool { return isEqual(sp.slots[other], m) })
+	sp.equal.Add(hash, uint32(slot))
+}
+
+// isEqual reports whether two memories have the same category and normalised content.
+func isEqual(a, b *memory.Memory) bool {
+	return a.Category == b.Category && memory.Normalize(a.Content) == memory.Normalize(b.Content)
 }
 
 // unindexEqual removes the content of a slot from the index, unless another memory has the same content.
 func (sp *spaceState) unindexEqual(slot int32) {
-	if m := sp.slots[slot]; sp.equal != nil && m != nil {
-		if h := sp.hash(m.Category, m.Content); sp.equal[h] == slot {
-			delete(sp.equal, h)
-		}
+	if m := sp.slots[slot]; !sp.bodies && m != nil {
+		sp.equal.Remove(sp.hash(m.Category, m.Content), func(at uint32) bool { return at == uint32(slot) })
 	}
 }
 
@@ -254,7 +278,7 @@ func (sp *spaceState) compact() {
 	}
 	sp.slots = slices.DeleteFunc(slices.Clone(sp.slots), func(m *memory.Memory) bool { return m == nil })
 	sp.holes = 0
-	clear(sp.equal)
+	sp.equal = idmap.Table{}
 	sp.byID = nil
 	sp.indexIDs()
 	for i := range sp.slots {
@@ -262,14 +286,10 @@ func (sp *spaceState) compact() {
 	}
 }
 
-// hash is the key of a memory in equal. Different contents may share it: Tx.Equal compares them.
-func (sp *spaceState) hash(category, content string) uint64 {
-	var h maphash.Hash
-	h.SetSeed(sp.seed)
-	_, _ = h.WriteString(category)
-	_ = h.WriteByte(0)
-	_, _ = h.WriteString(memory.Normalize(content))
-	return h.Sum64()
+// hash is the key of a memory in equal.
+func (sp *spaceState) hash(category, content string) uint32 {
+	var room [512]byte
+	return uint32(maphash.Bytes(sp.seed, memory.AppendNormalized(append(append(room[:0], category...), 0), content)) >> 32)
 }
 
 // memory returns a memory in any status, nil when there is none. Those of a cold space are decoded.
@@ -354,7 +374,7 @@ func (sp *spaceState) pruneReceipts(now time.Time) {
 // count of memories in any status.
 func (sp *spaceState) count() int {
 	if sp.cold != nil {
-		return sp.cold.count
+		return int(sp.cold.count)
 	}
 	return len(sp.slots) - sp.holes
 }

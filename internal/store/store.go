@@ -230,7 +230,10 @@ func (s *Store) stageOne(
 		}
 	}
 	now := s.now().UTC().Truncate(time.Microsecond)
-	sp := s.stagedSpace(meta.Space)
+	sp, err := s.stagedSpace(meta.Space)
+	if err != nil {
+		return res, 0, nil, err
+	}
 	if r, ok := sp.receipt(meta.Key, now); ok {
 		if r.Fingerprint != fingerprint {
 			return res, 0, nil, fmt.Errorf("idempotency key %q: %w", meta.Key, memory.ErrKeyReused)

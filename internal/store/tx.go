@@ -24,11 +24,12 @@ type Tx struct {
 	salts    []string
 	changes  []journal.Change
 	outcomes []journal.Outcome
+	unused   []journal.MemoryChange // room that Expect made
 
 	// memories, and all that follows, is what the transaction changed itself. nil maps until the first change; a nil
 	// memory or day was removed, and a zero time in forgot is an unforgotten value.
 	memories map[string]*memory.Memory // nil: removed
-	equal    map[string]string         // id by category and normalised content
+	equal    map[string]string         // id by category and normalised content; nil until somebody asks
 	days     map[string]*memory.Day    // nil: removed
 	archive  map[string]*memory.Archived
 	sessions map[string]*memory.Session

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"encoding/json"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -20,15 +22,24 @@ func (tx *Tx) Memory(id string) *memory.Memory {
 // is none.
 func (tx *Tx) Equal(category, content string) *memory.Memory {
 	want := memory.Normalize(content)
+	if tx.equal == nil {
+		tx.equal = map[string]string{}
+		for i := range tx.changes {
+			if c := tx.changes[i].Memory; c != nil && c.After != nil {
+				tx.noteEqual(c.After)
+			}
+		}
+	}
 	same := func(m *memory.Memory) bool {
 		return m != nil && m.IsActive() && m.Category == category && memory.Normalize(m.Content) == want
 	}
 	if m := tx.memories[tx.equal[category+"\x00"+want]]; same(m) {
 		return m
 	}
-	if slot, ok := tx.space.equal[tx.space.hash(category, content)]; ok {
+	saysSo := func(slot uint32) bool { return same(tx.space.slots[slot]) }
+	if slot, ok := tx.space.equal.Find(tx.space.hash(category, content), saysSo); ok {
 		m := tx.space.slots[slot]
-		if _, changed := tx.memories[m.ID]; !changed && same(m) {
+		if _, changed := tx.memories[m.ID]; !changed {
 			return m
 		}
 	}
@@ -51,7 +62,7 @@ func (tx *Tx) PutKnown(m *memory.Memory, at time.Time) error {
 		m.UpdatedAt = tx.now
 	}
 	if before != nil && (m.Content != before.Content || m.Title != before.Title) {
-		m.ContentAt = at
+		m.SetContentAt(at)
 	}
 	tx.put(before, m)
 	return nil
@@ -68,6 +79,31 @@ func (tx *Tx) PutReceived(m *memory.Memory) error {
 	return nil
 }
 
+// PutText is PutReceived for a valid memory that text encodes: in the journal form, without a revision. before is what
+// Memory returns for its id. text must have a status and the time of creation, and must not change any more.
+func (tx *Tx) PutText(before, m *memory.Memory, text json.RawMessage) {
+	tx.put(before, m)
+	tx.changes[len(tx.changes)-1].Memory.Text = text
+}
+
+// Expect makes room for changes of so many memories.
+func (tx *Tx) Expect(memories int) {
+	tx.changes = slices.Grow(tx.changes, memories)
+	tx.unused = make([]journal.MemoryChange, memories)
+	if tx.memories == nil {
+		tx.memories = make(map[string]*memory.Memory, memories)
+	}
+}
+
+// newChange returns an empty change of a memory.
+func (tx *Tx) newChange() (c *journal.MemoryChange) {
+	if len(tx.unused) == 0 {
+		return new(journal.MemoryChange)
+	}
+	c, tx.unused = &tx.unused[0], tx.unused[1:]
+	return c
+}
+
 // put records that a memory, nil for none, becomes m.
 func (tx *Tx) put(before, m *memory.Memory) {
 	if m.CreatedAt.IsZero() {
@@ -78,16 +114,21 @@ func (tx *Tx) put(before, m *memory.Memory) {
 	}
 	m.Revision = tx.lsn
 	tx.interned.memory(m)
-	change := &journal.MemoryChange{ID: m.ID, Before: before, After: m}
+	change := tx.newChange()
+	change.ID, change.Before, change.After = m.ID, before, m
 	if before == nil {
 		// History follows this link to the memory of the same id that was removed earlier.
 		change.Prior = tx.space.removed[m.ID]
 	}
 	tx.changes = append(tx.changes, journal.Change{Memory: change})
-	if tx.memories == nil {
-		tx.memories, tx.equal = map[string]*memory.Memory{}, map[string]string{}
+	put(&tx.memories, m.ID, m)
+	if tx.equal != nil {
+		tx.noteEqual(m)
 	}
-	tx.memories[m.ID] = m
+}
+
+// noteEqual adds what a memory says to what Equal looks for.
+func (tx *Tx) noteEqual(m *memory.Memory) {
 	tx.equal[m.Category+"\x00"+memory.Normalize(m.Content)] = m.ID
 }
 
@@ -98,10 +139,7 @@ func (tx *Tx) Remove(id string) {
 		return
 	}
 	tx.changes = append(tx.changes, journal.Change{Memory: &journal.MemoryChange{ID: id, Before: before}})
-	if tx.memories == nil {
-		tx.memories, tx.equal = map[string]*memory.Memory{}, map[string]string{}
-	}
-	tx.memories[id] = nil
+	put(&tx.memories, id, nil)
 }
 
 // RemovedAt is the operation that removed the memory from the state, 0 when none did.

@@ -173,7 +173,7 @@ func (u *undo) memory(tx *Tx, c *journal.MemoryChange) error {
 		// Accesses are observations, which no undo makes unhappen.
 		back.AccessCount, back.LastAccessed = current.AccessCount, current.LastAccessed
 	}
-	return tx.PutKnown(back, back.ContentAt)
+	return tx.PutKnown(back, back.ContentAt())
 }
 
 // session removes an imported session with its messages, or restores the header that the import replaced.
@@ -264,7 +264,8 @@ func sameMemory(a, b *memory.Memory) bool {
 	}
 	x, y := *a, *b
 	for _, m := range []*memory.Memory{&x, &y} {
-		m.Revision, m.UpdatedAt, m.ContentAt = 0, m.CreatedAt, m.CreatedAt
+		m.Revision, m.UpdatedAt = 0, m.CreatedAt
+		m.SetContentAt(m.CreatedAt)
 		m.AccessCount, m.LastAccessed = 0, m.CreatedAt
 	}
 	return equalJSON(&x, &y)

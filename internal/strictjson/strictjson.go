@@ -201,6 +201,9 @@ func (d *Decoder) name() ([]byte, error) {
 	return key, nil
 }
 
+// usualNames is room for the names of most objects with those around them: growing to it would take twice the memory.
+const usualNames = 16
+
 // once records a name of the object whose names begin at base and refuses it the second time. A linear search
 // serves small objects; a map takes over from there, so that a hostile object costs no quadratic time.
 func (d *Decoder) once(key []byte, base int, many map[string]bool) (map[string]bool, error) {
@@ -208,6 +211,9 @@ func (d *Decoder) once(key []byte, base int, many map[string]bool) (map[string]b
 	duplicate := false
 	switch n := len(d.keys) - base; {
 	case n < few:
+		if d.keys == nil {
+			d.keys = make([][]byte, 0, usualNames)
+		}
 		for _, k := range d.keys[base:] {
 			duplicate = duplicate || bytes.Equal(k, key)
 		}

@@ -38,7 +38,7 @@ func serveWith(t *testing.T, set ...string) *daemon {
 	for n := range 3 {
 		p.Succeeds(t, "add", fmt.Sprintf("The staging gateway of site %d listens on port 844%d", n, n))
 	}
-	p.Succeeds(t, "add", "Lighthouse keepers trim wicks", "--created-at",
+	p.Succeeds(t, "add", "Lighthouse keepers trim wicks", "--tag", "coast", "--created-at",
 		time.Now().Add(-14*24*time.Hour-time.Minute).UTC().Format(time.RFC3339))
 	for n := range 6 {
 		p.Succeeds(t, "add", fmt.Sprintf("Map %d. %s", n, strings.Repeat("The harbour office holds many maps. ", 10)), "--pin")
@@ -76,7 +76,8 @@ func (d *daemon) look(t *testing.T) (seen settingsSeen) {
 				Value float64
 			}
 		}
-	}](t, d.Place, "search", "lighthouse keepers wicks", "--profile", "product", "--explain", "--no-touch")
+	}](t, d.Place, "search", "lighthouse keepers wicks", "--tag", "coast", "--profile", "product", "--explain",
+		"--no-touch") // a fresh memory of another tag could end the list before it
 	for _, h := range found.Hits {
 		for _, c := range h.Components {
 			if c.Name == "decay" && strings.Contains(h.Memory.Content, "ighthouse") {

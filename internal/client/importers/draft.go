@@ -91,16 +91,16 @@ func (d *draft) base(format string) *memory.Memory {
 		CreatedAt: d.created.UTC(), UpdatedAt: d.updated.UTC(), Source: sourceOf(format),
 		Status: cmp.Or(d.status, memory.Active),
 		Title:  firstChars(cleanText(d.title), memory.MaxTitle), Tags: tagsOf(d.tags),
-		Description: firstChars(cleanText(d.description), memory.MaxDescription),
-		Pinned:      d.pinned,
+		Pinned: d.pinned,
 	}
+	m.SetDescription(firstChars(cleanText(d.description), memory.MaxDescription))
 	m.SetEvidence(slices.Clone(d.evidence))
 	m.SetExpiresAt(d.expires.UTC())
 	if d.created.IsZero() {
 		m.CreatedAt = d.updated.UTC()
 	}
 	if m.UpdatedAt.After(m.CreatedAt) {
-		m.ContentAt = m.UpdatedAt // as far as another system tells, that is when the text was changed
+		m.SetContentAt(m.UpdatedAt) // as far as another system tells, that is when the text was changed
 	}
 	if session := idOf(d.session); session != "" {
 		m.Context = &memory.Context{LearnedFrom: "session_" + session}

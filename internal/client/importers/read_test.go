@@ -390,8 +390,8 @@ func TestFrontMatter(t *testing.T) {
 			if diff := cmp.Diff(tt.tags, m.Tags); diff != "" {
 				t.Errorf("tags (-want +got):\n%s", diff)
 			}
-			if !strings.HasPrefix(m.Description, tt.description) {
-				t.Errorf("description %q, want %q", m.Description, tt.description)
+			if !strings.HasPrefix(m.Description(), tt.description) {
+				t.Errorf("description %q, want %q", m.Description(), tt.description)
 			}
 		})
 	}

@@ -98,7 +98,7 @@ func TestEntryContentAt(t *testing.T) {
 		{m.CreatedAt.Add(time.Hour), "created: 2026-01-05\nid:"},
 		{m.CreatedAt.AddDate(0, 0, 40), "created: 2026-01-05\ncontent_at: 2026-02-14\nid:"},
 	} {
-		m.ContentAt = tt.changed
+		m.SetContentAt(tt.changed)
 		if data := string(view.RenderEntry(m, nil)); !strings.Contains(data, tt.want) {
 			t.Errorf("changed %v: no %q in\n%s", tt.changed, tt.want, data)
 		}

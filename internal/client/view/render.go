@@ -41,8 +41,8 @@ func itemRendering(m *memory.Memory) renderedMemory {
 
 // descriptionOf returns the description of m, or that in its structured data, where it was before memories had one.
 func descriptionOf(m *memory.Memory) string {
-	if m.Description != "" || len(m.StructuredData()) == 0 {
-		return m.Description
+	if m.Description() != "" || len(m.StructuredData()) == 0 {
+		return m.Description()
 	}
 	var data struct {
 		Description string `json:"description"`
@@ -114,7 +114,7 @@ func (s renderedMemory) newMemory() *memory.Memory {
 	if s.Title == titleFrom(s.Content) {
 		m.Title = ""
 	}
-	m.Description = ownDescription(s.Description, m.Title, m.Content)
+	m.SetDescription(ownDescription(s.Description, m.Title, m.Content))
 	return m
 }
 

@@ -68,7 +68,10 @@ func SameMemory(a, b *memory.Memory) bool {
 	if !b.ExpiresAt().IsZero() {
 		x.SetExpiresAt(b.ExpiresAt())
 	}
-	x.UpdatedAt, x.ContentAt, x.Revision = b.UpdatedAt, b.ContentAt, b.Revision
+	if x.ContentAt() != b.ContentAt() {
+		x.SetContentAt(b.ContentAt())
+	}
+	x.UpdatedAt, x.Revision = b.UpdatedAt, b.Revision
 	x.AccessCount, x.LastAccessed = b.AccessCount, b.LastAccessed
 	return reflect.DeepEqual(&x, b)
 }

@@ -36,8 +36,10 @@ func TestLikeMap(t *testing.T) {
 			memories[position] = nil
 			delete(want, id)
 		} else {
+			if at, found := got.FindOrAdd(id, uint32(position), memories); found || at != uint32(position) {
+				t.Fatalf("step %d: %s is added at %d, %v; want %d", step, id, at, found, position)
+			}
 			memories[position] = &memory.Memory{ID: id}
-			got.Add(id, uint32(position))
 			want[id] = uint32(position)
 		}
 		if step%500 == 0 {
@@ -52,6 +54,29 @@ func TestLikeMap(t *testing.T) {
 	}
 	if got.Len() != 0 {
 		t.Errorf("%d ids are left", got.Len())
+	}
+}
+
+// A Table finds each of many positions, of which most have the hash of others.
+func TestTable(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	want, got := map[uint32]uint32{}, idmap.Table{}
+	for step := range 20_000 {
+		position := uint32(random.IntN(300))
+		meant := func(at uint32) bool { return at == position }
+		if hash, known := want[position]; known {
+			if at, found := got.Find(hash, meant); !found || at != position {
+				t.Fatalf("step %d: %d is found at %d, %v", step, position, at, found)
+			}
+			got.Remove(hash, meant)
+			delete(want, position)
+		} else {
+			want[position] = uint32(random.IntN(40)) << (27 * random.IntN(2))
+			got.Add(want[position], position)
+		}
+		if _, found := got.Find(uint32(random.IntN(40)), func(uint32) bool { return false }); found {
+			t.Fatalf("step %d: found what is not meant", step)
+		}
 	}
 }
 

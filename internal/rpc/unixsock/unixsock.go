@@ -108,6 +108,10 @@ func (c *Credentials) Clone() credentials.TransportCredentials { return c }
 // OverrideServerName does nothing: a socket has no server name.
 func (c *Credentials) OverrideServerName(string) error { return nil }
 
+// Window is how many bytes either side may send ahead on a connection. It is fixed: gRPC would measure the connection
+// otherwise, with a ping and its answer for most requests, and a Unix socket has no distance to fill.
+const Window = 1 << 20
+
 // Dial returns a client of the server that listens on path. It connects with the first call. A server that runs
 // neither as the caller, nor as root, nor as one of the uids in trusted is refused, before anything is sent to it.
 func Dial(path string, trusted ...uint32) (*grpc.ClientConn, error) {
@@ -122,5 +126,6 @@ func Dial(path string, trusted ...uint32) (*grpc.ClientConn, error) {
 	return grpc.NewClient("passthrough:///memsidecar",
 		grpc.WithContextDialer(dial),
 		grpc.WithTransportCredentials(NewCredentials(allowed, PeerOf, slog.New(slog.DiscardHandler))),
+		grpc.WithStaticStreamWindowSize(Window), grpc.WithStaticConnWindowSize(Window),
 		grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(maxRequest), grpc.MaxCallRecvMsgSize(maxResponse)))
 }

@@ -105,32 +105,6 @@ func appendFoldedRune(dst []byte, r rune) []byte {
 	return utf8.AppendRune(dst, r)
 }
 
-// AppendCanonical appends what memory.Normalize makes of a text: lower case, white space joined, closing full stops and
-// exclamation marks removed. It reuses dst, which memory.Normalize cannot.
-func AppendCanonical(dst []byte, text string) []byte {
-	from, gap := len(dst), false
-	for i := 0; i < len(text); {
-		r, size := decodeRune(text, i)
-		i += size
-		if unicode.IsSpace(r) {
-			gap = len(dst) > from
-			continue
-		}
-		if gap {
-			dst, gap = append(dst, ' '), false
-		}
-		dst = utf8.AppendRune(dst, unicode.ToLower(r))
-	}
-	for len(dst) > from {
-		r, size := utf8.DecodeLastRune(dst[from:])
-		if !strings.ContainsRune(".!。！", r) {
-			break
-		}
-		dst = dst[:len(dst)-size]
-	}
-	return dst
-}
-
 // decodeRune is utf8.DecodeRuneInString at i with a fast path for ASCII.
 func decodeRune(s string, i int) (rune, int) {
 	if b := s[i]; b < utf8.RuneSelf {

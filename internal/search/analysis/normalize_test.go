@@ -5,7 +5,6 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search/analysis"
 )
 
@@ -29,19 +28,4 @@ func TestNormalizeIsNFKC(t *testing.T) {
 			t.Errorf("%q becomes %q, want %q", s, got, want)
 		}
 	}
-}
-
-// FuzzAppendCanonical: it is memory.Normalize with a buffer.
-func FuzzAppendCanonical(f *testing.F) {
-	for _, s := range []string{
-		"", " ", "Deploy  on\tFriday!", "  部署　在周五。！ ", "A . .", "...", "İstanbul ẞ K", "a\xffb\xe4\xbd", "x 。!.",
-		"\u0085line\u2028two",
-	} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		if got, want := string(analysis.AppendCanonical(nil, s)), memory.Normalize(s); got != want {
-			t.Errorf("normal form of %q is %q, want %q", s, got, want)
-		}
-	})
 }

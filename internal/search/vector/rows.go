@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"math/bits"
 	"runtime"
 	"slices"
 
@@ -19,10 +20,9 @@ const (
 // takes the dimension of the first vector set. Set and Clear need exclusive access; the other methods may run
 // concurrently.
 type Rows struct {
-	dim          int
-	count        int
-	blocks       []rowBlock // RowsPerBlock padded rows each, or less; empty when no row of the block was ever set
-	inverseNorms []float64  // by row; 0 where there is no row
+	dim    int
+	count  int
+	blocks []rowBlock
 }
 
 // Dim is the dimension of the rows, 0 before the first.
@@ -32,7 +32,10 @@ func (r *Rows) Dim() int { return r.dim }
 func (r *Rows) Len() int { return r.count }
 
 // Has reports whether row n exists.
-func (r *Rows) Has(n int) bool { return n < len(r.inverseNorms) && r.inverseNorms[n] != 0 }
+func (r *Rows) Has(n int) bool {
+	block := n / RowsPerBlock
+	return block < len(r.blocks) && r.blocks[block].has(n%RowsPerBlock)
+}
 
 // Set stores q as row n. It reports false, and changes nothing, when q has another dimension than the rows.
 func (r *Rows) Set(n int, q Quantized) bool {
@@ -40,35 +43,27 @@ func (r *Rows) Set(n int, q Quantized) bool {
 		return false
 	}
 	r.dim = q.dim
-	for len(r.inverseNorms) <= n {
-		r.inverseNorms = append(r.inverseNorms, 0)
-	}
 	for len(r.blocks) <= n/RowsPerBlock {
 		r.blocks = append(r.blocks, rowBlock{})
 	}
-	r.blocks[n/RowsPerBlock].grow(n%RowsPerBlock+1, paddedDim(r.dim))
-	copy(r.row(n), q.codes)
-	if r.inverseNorms[n] == 0 {
+	if !r.Has(n) {
 		r.count++
 	}
-	r.inverseNorms[n] = q.inverseNorm
+	r.blocks[n/RowsPerBlock].set(n%RowsPerBlock, q)
 	return true
 }
 
 // Clear removes row n and overwrites its codes, so that a purged text leaves nothing in RAM.
 func (r *Rows) Clear(n int) {
 	if r.Has(n) {
-		clear(r.row(n))
-		r.inverseNorms[n] = 0
+		r.blocks[n/RowsPerBlock].clear(n%RowsPerBlock, paddedDim(r.dim))
 		r.count--
 	}
 }
 
-// row returns the padded codes of row n, whose block exists.
+// row returns the padded codes of row n, which exists.
 func (r *Rows) row(n int) []int8 {
-	width := paddedDim(r.dim)
-	at := n % RowsPerBlock * width
-	return r.blocks[n/RowsPerBlock].codes[at : at+width]
+	return r.blocks[n/RowsPerBlock].row(n%RowsPerBlock, paddedDim(r.dim))
 }
 
 // Codes returns the codes of row n, which must exist, without padding. They must not be modified, and are valid as long
@@ -88,7 +83,7 @@ func (r *Rows) At(n int) (Quantized, bool) {
 // Cosines calls yield with the number of every row, ascending, and its cosine with q. It calls nothing when the
 // dimensions differ. 100,000 rows of 384 dimensions take about 3 ms with AVX2.
 func (r *Rows) Cosines(q Quantized, yield func(n int, cosine float64)) {
-	r.CosinesBetween(q, 0, len(r.inverseNorms), yield)
+	r.CosinesBetween(q, 0, len(r.blocks)*RowsPerBlock, yield)
 }
 
 // CosinesBetween is Cosines of the rows from the block of from to the block of to, without the latter: both are
@@ -98,14 +93,19 @@ func (r *Rows) CosinesBetween(q Quantized, from, to int, yield func(n int, cosin
 		return
 	}
 	var sums [RowsPerBlock]int32
-	to = min(to, len(r.inverseNorms))
-	for first := from; first < to; first += RowsPerBlock {
-		codes := r.blocks[first/RowsPerBlock].codes
-		norms := r.inverseNorms[first:min(first+len(codes)/len(q.codes), to)]
-		dot.Dots(sums[:len(norms)], q.codes, codes[:len(norms)*len(q.codes)])
-		for i, norm := range norms {
-			if norm != 0 {
-				yield(first+i, cosine(sums[i], q.inverseNorm, norm))
+	for block := from / RowsPerBlock; block*RowsPerBlock < to && block < len(r.blocks); block++ {
+		b := &r.blocks[block]
+		norms := b.inverseNorms
+		if len(norms) == 0 {
+			continue
+		}
+		dot.Dots(sums[:len(norms)], q.codes, b.codes[:len(norms)*len(q.codes)])
+		i := 0
+		for w, word := range b.present {
+			for ; word != 0; word &= word - 1 {
+				n := block*RowsPerBlock + w*64 + bits.TrailingZeros64(word)
+				yield(n, cosine(sums[i], q.inverseNorm, norms[i]))
+				i++
 			}
 		}
 	}

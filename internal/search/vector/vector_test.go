@@ -1,6 +1,7 @@
 package vector_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -163,6 +164,44 @@ func TestRows(t *testing.T) {
 	})
 	if diff := cmp.Diff([]int8{0, 127, 0}, rows.Codes(1300)); diff != "" {
 		t.Errorf("codes (-want +got):\n%s", diff)
+	}
+}
+
+// TestRowsLikeMap: rows do what a map does, in whatever order they are set and cleared, and yield ascending.
+func TestRowsLikeMap(t *testing.T) {
+	const steps, numbers, dim = 6000, 1200, 40
+	r := rand.New(rand.NewPCG(3, 4))
+	var rows vector.Rows
+	want := map[int]vector.Quantized{}
+	query := quantized(t, random(r, dim))
+	for step := range steps {
+		n := r.IntN(numbers)
+		if _, known := want[n]; known && step/1000%2 == 1 {
+			rows.Clear(n)
+			delete(want, n)
+		} else {
+			want[n] = quantized(t, random(r, dim))
+			rows.Set(n, want[n])
+		}
+		if step%200 != 0 {
+			continue
+		}
+		last := -1
+		rows.Cosines(query, func(n int, c float64) {
+			if n <= last || c != query.Cosine(want[n]) {
+				t.Fatalf("step %d: row %d after %d has the cosine %v, want %v", step, n, last, c, query.Cosine(want[n]))
+			}
+			last = n
+		})
+		for n := range numbers {
+			q, ok := rows.At(n)
+			if _, known := want[n]; ok != known || ok && !bytes.Equal(q.AppendCodes(nil), want[n].AppendCodes(nil)) {
+				t.Fatalf("step %d: row %d is another", step, n)
+			}
+		}
+		if rows.Len() != len(want) {
+			t.Fatalf("step %d: %d rows, want %d", step, rows.Len(), len(want))
+		}
 	}
 }
 

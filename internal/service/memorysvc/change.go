@@ -63,11 +63,13 @@ func (p *Patch) apply(m *memory.Memory) {
 	set(&m.Content, p.Content)
 	set(&m.Category, p.Category)
 	set(&m.Title, p.Title)
-	set(&m.Description, p.Description)
 	set(&m.Source, p.Source)
 	set(&m.Salience, p.Salience)
 	set(&m.Confidence, p.Confidence)
 	set(&m.Pinned, p.Pinned)
+	if p.Description != nil {
+		m.SetDescription(*p.Description)
+	}
 	if p.ExpiresAt != nil {
 		m.SetExpiresAt(*p.ExpiresAt)
 	}

@@ -156,7 +156,7 @@ func TestAddRefusesWithAllViolations(t *testing.T) {
 	b := newBench(t)
 	late := draft("", "facts", "from the future")
 	late.Memory.CreatedAt = b.clock.Add(25 * time.Hour)
-	late.Memory.ContentAt = late.Memory.CreatedAt
+	late.Memory.SetContentAt(late.Memory.CreatedAt)
 	tags := draft("", "facts", "x")
 	tags.Memory.Tags = slices.Repeat([]string{"t"}, 33)
 	_, err := b.Add(t.Context(), store.Meta{Session: "a b"}, []memorysvc.Draft{draft("", "", "ok")})
@@ -238,7 +238,8 @@ func TestUpdate(t *testing.T) {
 	}
 	want := &memory.Memory{
 		ID: "a", Category: "facts", Content: content, Salience: 0.5, Confidence: 1, Source: "user_explicit",
-		CreatedAt: b.clock.Add(-time.Hour), UpdatedAt: b.clock, ContentAt: b.clock, Revision: result.Op, Status: memory.Active,
+		CreatedAt: b.clock.Add(-time.Hour), UpdatedAt: b.clock, Revision: result.Op, Status: memory.Active,
+		More: &memory.More{ContentAt: b.clock},
 	}
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Errorf("after Update (-want +got):\n%s", diff)

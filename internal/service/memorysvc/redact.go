@@ -13,7 +13,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/redact"
 )
 
-// redactMemory redacts every text of m.
+// redactMemory redacts every text of m, which shares nothing with another memory (see memory.Texts).
 func redactMemory(c *redact.Cleaner, m *memory.Memory) {
 	for field, s := range m.NamedTexts() {
 		*s = c.Text(field, *s)

@@ -28,7 +28,8 @@ type Titled struct {
 func (s *Service) SaveTitled(ctx context.Context, meta store.Meta, t Titled) (store.Result, *memory.Memory, bool,
 	error) {
 	draft := Draft{Memory: &memory.Memory{Title: strings.TrimSpace(t.Title), Content: t.Content, Category: t.Category,
-		Tags: t.Tags, Description: t.Description}, Salience: t.Salience}
+		Tags: t.Tags}, Salience: t.Salience}
+	draft.Memory.SetDescription(t.Description)
 	var check memory.Check
 	checkMeta(&check, &meta)
 	check.Text("title", draft.Memory.Title, memory.MaxTitle, true)
@@ -66,14 +67,16 @@ func addTitled(tx *store.Tx, m *memory.Memory) (journal.Outcome, *memory.Memory,
 		return journal.Outcome{}, nil, &memory.ExistsError{Kind: "memory", Name: after.ID}
 	}
 	c := after.Clone()
-	c.Title, c.Description = m.Title, cmp.Or(m.Description, c.Description)
+	c.Title = m.Title
+	c.SetDescription(cmp.Or(m.Description(), c.Description()))
 	return journal.Outcome{ID: c.ID, Status: journal.Applied}, c, tx.Put(c)
 }
 
 // retext gives known the text of m, and what else t names.
 func retext(tx *store.Tx, known, m *memory.Memory, t Titled) (journal.Outcome, *memory.Memory, error) {
 	c := known.Clone()
-	c.Content, c.Description = m.Content, cmp.Or(m.Description, c.Description)
+	c.Content = m.Content
+	c.SetDescription(cmp.Or(m.Description(), c.Description()))
 	if t.Category != "" {
 		c.Category = m.Category
 	}
@@ -84,7 +87,7 @@ func retext(tx *store.Tx, known, m *memory.Memory, t Titled) (journal.Outcome, *
 		c.Tags = m.Tags
 	}
 	if c.Content == known.Content && c.Category == known.Category && c.Salience == known.Salience &&
-		c.Description == known.Description && slices.Equal(c.Tags, known.Tags) {
+		c.Description() == known.Description() && slices.Equal(c.Tags, known.Tags) {
 		return journal.Outcome{ID: known.ID, Status: journal.Duplicate, Reason: ReasonState}, known, nil
 	}
 	if equal := tx.Equal(c.Category, c.Content); equal != nil && equal.ID != c.ID {

@@ -178,8 +178,8 @@ func comparableMemory(m, imported *memory.Memory) string {
 	if imported.UpdatedAt.IsZero() {
 		c.UpdatedAt = time.Time{}
 	}
-	if imported.ContentAt.IsZero() {
-		c.ContentAt = time.Time{}
+	if imported.ContentAt().IsZero() {
+		c.SetContentAt(time.Time{})
 	}
 	if c.Status == "" {
 		c.Status = memory.Active
@@ -289,7 +289,7 @@ func (d *decision) session(tx *store.Tx, it *item) verdict {
 func write(tx *store.Tx, it *item) error {
 	switch it.kind {
 	case Memory:
-		return tx.PutKnown(it.memory.Clone(), it.memory.ContentAt)
+		return tx.PutKnown(it.memory.Clone(), it.memory.ContentAt())
 	case Day:
 		tx.SetDay(it.day)
 	case Entry:

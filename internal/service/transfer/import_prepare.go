@@ -100,11 +100,12 @@ func (im *importing) prepareMemory(check *memory.Check, taken *redact.Cleaner, m
 	default:
 		check.Add("status", "UNKNOWN_VALUE", "is not a status")
 	}
-	for _, at := range []*time.Time{&m.CreatedAt, &m.UpdatedAt, &m.ContentAt} {
+	for _, at := range []*time.Time{&m.CreatedAt, &m.UpdatedAt, &m.Own().ContentAt} {
 		if im.external && at.After(im.latest) {
 			*at = time.Time{} // another system's clock is no reason to refuse its memory: it came now
 		}
 	}
+	m.Trim()
 	if m.CreatedAt.After(im.latest) {
 		check.Add("created_at", "IN_FUTURE", "is more than 24 hours ahead of the daemon's clock")
 	}

@@ -26,7 +26,8 @@ func rebase(base, mine, theirs *memory.Memory) (*memory.Memory, *Conflict) {
 	case mine == nil:
 		return nil, nil
 	}
-	out := Shared(theirs)
+	result := *Shared(theirs)
+	out := &result
 	var disputed []string
 	for _, f := range fieldmerge.Memory(nonNil(base, mine, theirs)...) {
 		if merged[f.Name] {
@@ -47,7 +48,7 @@ func rebase(base, mine, theirs *memory.Memory) (*memory.Memory, *Conflict) {
 		out.UpdatedAt = mine.UpdatedAt
 	}
 	if out.Content == mine.Content && out.Title == mine.Title {
-		out.ContentAt = mine.ContentAt
+		out.SetContentAt(mine.ContentAt())
 	}
 	var conflict *Conflict
 	if slices.ContainsFunc(disputed, isMeaning) {

@@ -1,11 +1,15 @@
 package merge
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
@@ -160,6 +164,59 @@ func TestRebase(t *testing.T) {
 		}
 		if !Same(got, tt.want) || kind != tt.conflict {
 			t.Errorf("%s: %+v, conflict %q; want %+v, %q", tt.name, got, kind, tt.want, tt.conflict)
+		}
+	}
+}
+
+// TestReadPart: what is read quickly is what encoding/json reads, all else is left to it, and texts are of what is valid.
+func TestReadPart(t *testing.T) {
+	v := Values{}
+	for i, content := range []string{"plain", "a \"quoted\" line\n", "a <tag>", strings.Repeat("x", memory.MaxContent+1)} {
+		v.SetMemory(fmt.Sprint("m", i), &memory.Memory{ID: fmt.Sprint("m", i), Category: memory.Facts, Content: content,
+			CreatedAt: epoch.Add(time.Duration(-i) * time.Hour), Tags: []string{"x"}, Source: memory.SourceUser})
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part, err := ReadPart(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Join(&part)
+	listed := got.Received()
+	got.Index()
+	if diff := cmp.Diff(listed, got.Received()); diff != "" {
+		t.Errorf("listed without a map (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(v.Memories, got.Memories); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	var order []string
+	for _, r := range got.Received() {
+		order = append(order, fmt.Sprint(r.ID, " ", r.Text != nil))
+	}
+	if diff := cmp.Diff([]string{"m3 false", "m2 false", "m1 true", "m0 true"}, order); diff != "" {
+		t.Errorf("received (-want +got):\n%s", diff)
+	}
+	// What rows change is not what the snapshot has.
+	got.Apply([]Change{{Access: &AccessValue{ID: "m1", Count: 3}}, {Memory: &MemoryValue{ID: "m2"}},
+		{Memory: &MemoryValue{ID: "m9", Value: &memory.Memory{ID: "m9", CreatedAt: epoch}}}})
+	order = nil
+	for _, r := range got.Received() {
+		order = append(order, fmt.Sprint(r.ID, " ", r.Text != nil))
+	}
+	if diff := cmp.Diff([]string{"m3 false", "m0 true", "m1 false", "m9 false"}, order); diff != "" {
+		t.Errorf("received behind rows (-want +got):\n%s", diff)
+	}
+	for _, text := range []string{`{}`, `{"memories":{},"summary":"s"}`, `{"memories":{"m":null}}`, `{"forgotten":{}}`, `{"memories": {}}`} {
+		if _, err := ReadPart([]byte(text)); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, text := range []string{``, `{"memories":{}`, `{"memories":{}}x`, `{"memories":{},"new":1}`, `{"memories":{"m":{"new":1}}}`} {
+		if p, err := ReadPart([]byte(text)); err == nil {
+			t.Errorf("%s is read as %+v", text, p)
 		}
 	}
 }

@@ -51,6 +51,8 @@ type Log struct {
 	conn *pgx.Conn
 	// often is how the statements of each exchange are executed.
 	often pgx.QueryExecMode
+	// prepared says that the session has the statement of Append.
+	prepared bool
 	// heard is what was announced and not returned by Wait or Heard yet: the newest row by the number of the space.
 	heard map[int64]int64
 }
@@ -86,6 +88,9 @@ func (l *Log) listen(ctx context.Context) error {
 	}
 	return err
 }
+
+// ownSession reports whether the session is the server's.
+func (l *Log) ownSession() bool { return l.often == pgx.QueryExecModeCacheStatement }
 
 // hear notes an announcement.
 func (l *Log) hear(_ *pgconn.PgConn, n *pgconn.Notification) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -48,7 +49,7 @@ func (l *Log) Purge(
 	ctx, cancel := context.WithTimeout(ctx, purgeTimeout)
 	defer cancel()
 	row.Seq = head.Seq + 1
-	row.Hash = row.chain(head.Hash)
+	row.Hash = (&hasher{}).chain(&row, head.Hash)
 	err = pgx.BeginFunc(ctx, l.conn, func(tx pgx.Tx) error {
 		if err := move(ctx, tx, space, head, Head{row.Seq, row.Hash}); err != nil {
 			return err
@@ -90,13 +91,9 @@ func collect(ctx context.Context, tx pgx.Tx, space int64, e Eraser) error {
 	if len(e.IDs()) == 0 {
 		return nil
 	}
-	var names []string // as records hold them
-	for _, id := range e.IDs() {
-		raw, err := json.Marshal(id)
-		if err != nil {
-			return err
-		}
-		names = append(names, string(raw))
+	names, err := formsOf(e.IDs())
+	if err != nil {
+		return err
 	}
 	for _, from := range []struct {
 		table, column string
@@ -114,6 +111,23 @@ func collect(ctx context.Context, tx pgx.Tx, space int64, e Eraser) error {
 		}
 	}
 	return nil
+}
+
+// formsOf lists the forms that ids have in records and parts: encoding/json escapes <, > and &, and what the daemon
+// encodes itself does not.
+func formsOf(ids []string) (forms []string, err error) {
+	for _, id := range ids {
+		for _, escape := range []bool{true, false} {
+			var form strings.Builder
+			e := json.NewEncoder(&form)
+			e.SetEscapeHTML(escape)
+			if err := e.Encode(id); err != nil {
+				return nil, err
+			}
+			forms = append(forms, strings.TrimSuffix(form.String(), "\n"))
+		}
+	}
+	return forms, nil
 }
 
 // cleanRows replaces the records that hold what is erased.

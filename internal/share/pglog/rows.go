@@ -59,19 +59,27 @@ func start(log string) []byte {
 	return sum[:]
 }
 
+// hasher makes the hashes of rows. It uses one buffer for all of them.
+type hasher struct{ text []byte }
+
 // chain is the hash of a row behind a row with hash before.
-func (r *Row) chain(before []byte) []byte {
-	h := sha256.New()
-	for _, part := range []string{
-		string(before), strconv.FormatInt(r.Seq, 10), r.Origin, r.Epoch, strconv.FormatInt(r.Op, 10),
-		r.At.UTC().Format(time.RFC3339Nano), r.Record,
-	} {
-		var length [8]byte
-		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
-		h.Write(length[:])
-		h.Write([]byte(part))
-	}
-	return h.Sum(nil)
+func (h *hasher) chain(r *Row, before []byte) []byte {
+	var number [32]byte
+	h.text = h.text[:0]
+	addPart(h, before)
+	addPart(h, strconv.AppendInt(number[:0], r.Seq, 10))
+	addPart(h, r.Origin)
+	addPart(h, r.Epoch)
+	addPart(h, strconv.AppendInt(number[:0], r.Op, 10))
+	addPart(h, r.At.UTC().AppendFormat(make([]byte, 0, len(time.RFC3339Nano)), time.RFC3339Nano))
+	addPart(h, r.Record)
+	sum := sha256.Sum256(h.text)
+	return sum[:]
+}
+
+// addPart adds a part of a row, behind its length.
+func addPart[T []byte | string](h *hasher, part T) {
+	h.text = append(binary.BigEndian.AppendUint64(h.text, uint64(len(part))), part...)
 }
 
 // replacement is the hash of a record that a purge put in place of another one.
@@ -80,12 +88,12 @@ func replacement(hash []byte, record string) []byte {
 	return sum[:]
 }
 
-// matches reports whether the row, behind a row with hash before, is as it was appended or as a purge left it.
-func (r *Row) matches(before []byte) bool {
+// matches reports whether a row, behind a row with hash before, is as it was appended or as a purge left it.
+func (h *hasher) matches(r *Row, before []byte) bool {
 	if r.Replaced != nil {
 		return bytes.Equal(r.Replaced, replacement(r.Hash, r.Record))
 	}
-	return bytes.Equal(r.Hash, r.chain(before))
+	return bytes.Equal(r.Hash, h.chain(r, before))
 }
 
 // Find returns a space by its name. Error: ErrNoSpace.
@@ -135,7 +143,7 @@ func (l *Log) CheckWrite(ctx context.Context, space int64) error {
 }
 
 // Create creates a space whose state at position 0 is the snapshot. Error: ErrSpaceExists.
-func (l *Log) Create(ctx context.Context, name, log string, snapshot []string) (s Space, err error) {
+func (l *Log) Create(ctx context.Context, name, log string, snapshot [][]byte) (s Space, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	s = Space{Name: name, Log: log, Head: Head{Hash: start(log)}}
@@ -166,17 +174,20 @@ func (l *Log) Read(ctx context.Context, space int64, after Head, limit int) ([]R
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Row])
+	found, err := pgx.AppendRows(make([]Row, 0, 16), rows, func(row pgx.CollectableRow) (r Row, err error) {
+		return r, row.Scan(&r.Seq, &r.Origin, &r.Epoch, &r.Op, &r.At, &r.Record, &r.Hash, &r.Replaced)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
+	var h hasher
 	for i := range found {
 		r := &found[i]
 		r.At = r.At.UTC()
 		if r.Seq != after.Seq+1 {
 			return nil, fmt.Errorf("row %d of the log is missing: %w", after.Seq+1, ErrDamaged)
 		}
-		if !r.matches(after.Hash) {
+		if !h.matches(r, after.Hash) {
 			return nil, fmt.Errorf(
 				"row %d of the log does not match its hash: somebody changed it, or the row before: %w",
 				r.Seq,
@@ -241,57 +252,6 @@ func (l *Log) checkHead(ctx context.Context, space int64, known Head) error {
 		)
 	}
 	return nil
-}
-
-// appendRows moves the head, which keeps others from appending at the same time, appends the rows if that was the head,
-// and announces them. One statement is one way to the server and back, and a transaction.
-const appendRows = `WITH moved AS (
-  UPDATE memsidecar.space SET head = $1, hash = $2 WHERE id = $3 AND head = $4 AND hash = $5 RETURNING id
-), added AS (
-  INSERT INTO memsidecar.log (space, seq, origin, epoch, op, at, record, hash)
-  SELECT moved.id, r.* FROM moved, unnest($6::bigint[], $7::text[], $8::text[], $9::bigint[], $10::timestamptz[],
-    $11::text[], $12::bytea[]) AS r
-)
-SELECT pg_notify($13, $14) FROM moved`
-
-// Append appends rows behind a head as one transaction and returns the new head. Durable on return, as PostgreSQL is
-// configured. Seq and Hash of the rows are set here. Errors: ErrBehind, ErrTaken; after any other, the rows may be
-// there.
-func (l *Log) Append(ctx context.Context, space int64, head Head, rows []Row) (Head, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	next := head
-	for i := range rows {
-		rows[i].Seq = next.Seq + 1
-		rows[i].Hash = rows[i].chain(next.Hash)
-		next = Head{rows[i].Seq, rows[i].Hash}
-	}
-	var columns struct {
-		seq, op                []int64
-		origin, epoch, records []string
-		at                     []time.Time
-		hash                   [][]byte
-	}
-	for i := range rows {
-		r := &rows[i]
-		columns.seq, columns.op = append(columns.seq, r.Seq), append(columns.op, r.Op)
-		columns.origin, columns.epoch = append(columns.origin, r.Origin), append(columns.epoch, r.Epoch)
-		columns.at, columns.records = append(columns.at, r.At), append(columns.records, r.Record)
-		columns.hash = append(columns.hash, r.Hash)
-	}
-	tag, err := l.conn.Exec(ctx, appendRows, l.often, next.Seq, next.Hash, space, head.Seq, head.Hash, columns.seq,
-		columns.origin, columns.epoch, columns.op, columns.at, columns.records, columns.hash, channel, fmt.Sprint(space, " ", next.Seq))
-	if err == nil && tag.RowsAffected() == 0 {
-		err = ErrBehind
-	}
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "23505" {
-		// Not a lost reply: the head would have moved then.
-		return head, fmt.Errorf("append operations %d to %d to the log: %w: %w", rows[0].Op, rows[len(rows)-1].Op, ErrTaken, err)
-	}
-	if err != nil {
-		return head, fmt.Errorf("append to the log: %w", err)
-	}
-	return next, nil
 }
 
 // move moves the head of a space, which keeps others from appending until the transaction ends. Error: ErrBehind.

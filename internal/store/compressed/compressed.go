@@ -211,6 +211,82 @@ func Decompress(data []byte) []byte {
 	return out
 }
 
+// ErrDamaged means that a part of a compressed file is not what was written.
+var ErrDamaged = errors.New("it is damaged")
+
+// Places says where the members of a compressed file are, so that some of its lines can be read without the rest. It
+// does not change, and is safe for concurrent use.
+type Places struct {
+	members []place
+	end     place // of the file
+}
+
+// place is where a member begins.
+type place struct{ at, lines int } // in the file, and of its lines in the file decompressed
+
+// PlacesOf returns the places in a file, and false when a part of it is damaged so that they cannot be known.
+func PlacesOf(data []byte) (Places, bool) {
+	var p Places
+	for _, m := range members(data) {
+		if m.damaged {
+			return Places{}, false
+		}
+		p.members = append(p.members, p.end)
+		p.end = place{at: p.end.at + len(m.data), lines: m.at + m.lines}
+	}
+	return p, true
+}
+
+// Size is the length of the file decompressed.
+func (p *Places) Size() int { return p.end.lines }
+
+var decompressors = sync.Pool{New: func() any { return new(decompressor) }}
+
+// Read returns n bytes of the lines of file, those behind at. What it reads has the checksum of its members. Errors:
+// ErrDamaged, those of the file.
+func (p *Places) Read(file io.ReaderAt, at, n int) ([]byte, error) {
+	if at < 0 || n < 0 || n > p.end.lines-at {
+		return nil, fmt.Errorf("it ends before byte %d of its lines: %w", at+n, ErrDamaged)
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	first, found := slices.BinarySearchFunc(p.members, at, func(m place, at int) int { return cmp.Compare(m.lines, at) })
+	if !found {
+		first--
+	}
+	last, _ := slices.BinarySearchFunc(p.members, at+n, func(m place, at int) int { return cmp.Compare(m.lines, at) })
+	end := p.end
+	if last < len(p.members) {
+		end = p.members[last]
+	}
+	from := p.members[first]
+	data := make([]byte, end.at-from.at)
+	if _, err := file.ReadAt(data, int64(from.at)); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("it ends before byte %d: %w", end.at, ErrDamaged)
+		}
+		return nil, err
+	}
+	u := decompressors.Get().(*decompressor)
+	defer decompressors.Put(u)
+	lines := make([]byte, 0, end.lines-from.lines)
+	for len(data) > 0 {
+		m, ok := firstMember(data)
+		if ok {
+			lines, ok = u.decompress(lines, m)
+		}
+		if !ok {
+			return nil, ErrDamaged
+		}
+		data = data[len(m.data):]
+	}
+	if len(lines) != end.lines-from.lines {
+		return nil, ErrDamaged
+	}
+	return lines[at-from.lines:][:n], nil
+}
+
 // File reads a compressed file as if it were not compressed. It is not safe for concurrent use.
 type File struct {
 	data    []byte

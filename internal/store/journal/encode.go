@@ -2,6 +2,7 @@ package journal
 
 import (
 	"encoding/json"
+	"strconv"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memory/codec"
@@ -80,13 +81,22 @@ func (c *MemoryChange) appendJSON(dst []byte) ([]byte, error) {
 	if c.Before != nil {
 		o.Value("before", MemoryLine{c.Before}.AppendJSON)
 	}
-	if c.After != nil {
+	switch {
+	case c.Text != nil:
+		o.Value("after", c.appendText)
+	case c.After != nil:
 		o.Value("after", MemoryLine{c.After}.AppendJSON)
 	}
 	if c.Purged {
 		o.Bool("purged", true)
 	}
 	return o.End()
+}
+
+// appendText appends Text with the revision of After. The order of members says nothing.
+func (c *MemoryChange) appendText(dst []byte) ([]byte, error) {
+	dst = append(append(dst, c.Text[:len(c.Text)-1]...), `,"revision":`...)
+	return append(strconv.AppendInt(dst, c.After.Revision, 10), '}'), nil
 }
 
 // MemoryLine is a memory as one line of a snapshot, in the form that records hold it in.

@@ -72,6 +72,7 @@ func TestEncodingHoldsEveryField(t *testing.T) {
 			fillAll(reflect.ValueOf(rec).Elem(), 0)
 			rec.Changes[0] = journal.Change{Memory: rec.Changes[0].Memory} // exactly one member is set
 			rec.Changes[1].Memory = nil
+			rec.Changes[0].Memory.Text = nil // see TestEncodingOfText
 		}
 		raw, err := rec.AppendJSON(nil)
 		if err != nil {
@@ -123,5 +124,24 @@ func TestEncodingRefusesWhatIsNoNumber(t *testing.T) {
 	m := &memory.Memory{Salience: math.NaN()}
 	if raw, err := (journal.MemoryLine{Memory: m}).AppendJSON(nil); err == nil {
 		t.Errorf("encoded NaN as %s", raw)
+	}
+}
+
+// TestEncodingOfText: a memory that somebody else has encoded is in the record as it is, with its revision, and Stage
+// drops the text.
+func TestEncodingOfText(t *testing.T) {
+	m := &memory.Memory{ID: "m", Category: memory.Facts, Content: "a \"quoted\" text", Status: memory.Active}
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Revision = 7
+	raw, err := (&journal.Record{Op: 7, Changes: []journal.Change{{Memory: &journal.MemoryChange{ID: "m", After: m, Text: text}}}}).
+		AppendJSON(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(m, decode[journal.Record](t, raw).Changes[0].Memory.After); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", raw, diff)
 	}
 }

@@ -83,6 +83,8 @@ type Journal struct {
 	failed      func(error)
 	segmentSize int64
 	chunk       int64
+	// buffers are those of groups that were written, for the next ones.
+	buffers sync.Pool
 	// readOnly is set by Scan: recovery then changes nothing on disk.
 	readOnly bool
 

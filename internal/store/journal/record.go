@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -105,6 +106,10 @@ type MemoryChange struct {
 	Before *memory.Memory `json:"before,omitempty"`
 	After  *memory.Memory `json:"after,omitempty"`
 	Purged bool           `json:"purged,omitempty"` // what was before is erased and cannot come back
+
+	// Text is After in the journal form, but without a revision, where somebody else has encoded it already. Stage uses
+	// it, and drops it.
+	Text json.RawMessage `json:"-"`
 }
 
 // EntryChange creates, changes or removes an entry of a daily log.

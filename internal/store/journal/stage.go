@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -43,9 +44,15 @@ func (j *Journal) Stage(rec *Record, essential bool) (Ticket, error) {
 	b := j.pending
 	if b == nil {
 		b = &batch{first: j.next, done: make(chan struct{})}
+		if spare, _ := j.buffers.Get().(*[]byte); spare != nil {
+			b.buf = *spare
+		}
 	}
 	rec.LSN, rec.Group, rec.Op, rec.Origin = j.next, b.first, j.next, j.epoch
 	before := len(b.buf)
+	if room := rec.about(); cap(b.buf)-before < room {
+		b.buf = slices.Grow(b.buf, max(room, before)) // append alone would copy a group of megabytes ten times
+	}
 	buf, parts, err := appendOperation(b.buf, rec, int(j.chunk))
 	if err == nil {
 		err = j.allocateLocked(int64(len(buf)), essential)
@@ -55,10 +62,34 @@ func (j *Journal) Stage(rec *Record, essential bool) (Ticket, error) {
 		b.buf = b.buf[:before]
 		return Ticket{}, err
 	}
+	for i := range rec.Changes { // it shares the memory of much more
+		if c := rec.Changes[i].Memory; c != nil {
+			c.Text = nil
+		}
+	}
 	b.buf, b.recs = buf, append(b.recs, rec)
 	j.pending = b
 	j.next += int64(parts)
 	return Ticket{j: j, batch: b}, nil
+}
+
+// about estimates how many bytes a record is encoded: enough for most.
+func (r *Record) about() int {
+	const head, memoryChange, otherChange = 300, 500, 200 // bytes beside the texts
+	n := head
+	for i := range r.Changes {
+		c := r.Changes[i].Memory
+		if c == nil {
+			n += otherChange
+			continue
+		}
+		for _, m := range []*memory.Memory{c.Before, c.After} {
+			if m != nil {
+				n += memoryChange + len(m.Content) + len(m.StructuredData())
+			}
+		}
+	}
+	return n
 }
 
 // appendOperation encodes rec as one line, or as several when one would be longer than limit bytes and rec has several
@@ -309,6 +340,9 @@ func (j *Journal) flushLocked() {
 		j.bytes += int64(len(b.buf))
 		j.lastGroupSize = len(b.recs)
 		j.notifyLocked()
+		spare := b.buf[:0]
+		b.buf = nil
+		j.buffers.Put(&spare)
 	}
 	close(b.done)
 	if err == nil && j.appendEnd >= j.segmentSize {

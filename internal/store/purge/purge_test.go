@@ -290,7 +290,11 @@ func TestCrashAtEveryOperation(t *testing.T) {
 			return err
 		}
 		w.fs.CrashAt(w.fs.Ops() + n)
-		if _, err := w.purges.Run(context.Background(), request()); err == nil && w.fs.Crashed() && n < len(s.trace) {
+		err := w.untilCrash(func() error {
+			_, err := w.purges.Run(context.Background(), request())
+			return err
+		})
+		if err == nil && w.fs.Crashed() && n < len(s.trace) {
 			return fmt.Errorf("operation %d: the purge said it had succeeded", n)
 		}
 		for v := range 5 {

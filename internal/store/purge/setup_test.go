@@ -77,8 +77,24 @@ type fixture struct {
 
 func (w *fixture) now() time.Time { return memtest.Epoch.Add(time.Duration(w.step) * time.Minute) }
 
+// untilCrash is f. A reader of the store that meets the simulated crash ends the process, which has ended already then.
+func (w *fixture) untilCrash(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			if !w.fs.Crashed() {
+				panic(p)
+			}
+			err = fmt.Errorf("the process ended: %v", p)
+		}
+	}()
+	return f()
+}
+
 // open starts as the daemon does, up to where it would serve.
-func (w *fixture) open() error {
+func (w *fixture) open() error { return w.untilCrash(w.start) }
+
+// start is open, and may end the process.
+func (w *fixture) start() error {
 	if err := publish.Recover(w.fs); err != nil {
 		return err
 	}

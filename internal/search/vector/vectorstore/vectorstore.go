@@ -1,7 +1,7 @@
 // Package vectorstore keeps the vectors of stored texts, that of the whole text and those of its tokens, in one file a
 // model and space: about 1.5 KB a text, appended as texts are embedded. Vectors of whole texts are read when a space
-// is opened, token sets for the candidates of a search alone. Only keys and offsets are in RAM. The file is read with
-// pread and not mapped, so that somebody who shortens it cannot end the process with SIGBUS.
+// is opened, token sets for the candidates of a search alone. Only halves of keys and offsets are in RAM. The file is
+// read with pread and not mapped, so that somebody who shortens it cannot end the process with SIGBUS.
 //
 // Vectors are derived data: a crash may lose those written since the last Retain or Sync, and damage may lose any, but
 // what is returned is what Put stored. It does not embed and does not know which texts exist.
@@ -15,8 +15,10 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
+	"slices"
 	"sync"
 
 	"github.com/memsidecar/memsidecar/internal/search/vector"
@@ -54,28 +56,27 @@ type Store struct {
 	identity string
 
 	mu       sync.RWMutex
-	file     durable.File         // nil after Close, or when it could not be opened again; guarded by mu
-	end      int64                // where the next record goes; guarded by mu
-	erased   int64                // bytes of erased records; guarded by mu
-	unusable int64                // bytes that were cut off when the file was opened; guarded by mu
-	dirty    bool                 // something is not synced; guarded by mu
-	unnamed  bool                 // the name of the file may not be synced; guarded by mu
-	stray    bool                 // the file has bytes of records that are not in places, nor erased; guarded by mu
-	places   map[vector.Key]place // guarded by mu
+	file     durable.File // nil after Close, or when it could not be opened again; guarded by mu
+	end      int64        // where the next record goes; guarded by mu
+	erased   int64        // bytes of erased records; guarded by mu
+	unusable int64        // bytes that were cut off when the file was opened; guarded by mu
+	dirty    bool         // something is not synced; guarded by mu
+	unnamed  bool         // the name of the file may not be synced; guarded by mu
+	stray    bool         // the file has bytes of records that are not in places, nor erased; guarded by mu
+	places   places       // guarded by mu
 }
 
-// place is where a record lies.
-type place struct {
-	offset int64
-	dim    uint32 // of the vector
-	set    uint32 // bytes of the token set
+// sizes are those of a record.
+type sizes struct {
+	dim uint32 // of the vector
+	set uint32 // bytes of the token set
 }
 
-// headSize is the size of a record up to its token set.
-func (p place) headSize() int64 { return fixedSize + int64(p.dim) + sumSize }
+// head is the size of the record up to its token set.
+func (s sizes) head() int64 { return fixedSize + int64(s.dim) + sumSize }
 
-// size is the size of a record.
-func (p place) size() int64 { return p.headSize() + int64(p.set) + sumSize }
+// all is the size of the record.
+func (s sizes) all() int64 { return s.head() + int64(s.set) + sumSize }
 
 // Open opens or makes the file of the model with this identity. A file of another identity or version is emptied, and
 // one that is damaged is cut at the damage (see Unusable). Errors are those of the file system.
@@ -115,7 +116,7 @@ func (s *Store) openLocked() error {
 	if err != nil {
 		return fmt.Errorf("open %s: %w", s.name, err)
 	}
-	s.file, s.places = file, map[vector.Key]place{}
+	s.file, s.places = file, places{}
 	s.erased, s.unusable, s.dirty, s.unnamed, s.stray = 0, 0, false, false, false
 	if err := s.scanLocked(); err != nil {
 		s.file = nil
@@ -177,14 +178,14 @@ func (s *Store) scanRecordsLocked(size int64) error {
 		if err != nil {
 			return err
 		}
-		p, ok := decodeFixed(fixed)
-		if p.offset = s.end; !ok || p.offset+p.size() > size {
+		of, ok := decodeFixed(fixed)
+		if !ok || s.end+of.all() > min(size, maxEnd) {
 			return nil
 		}
-		if need := int(p.headSize()); cap(head) < need {
+		if need := int(of.head()); cap(head) < need {
 			head = make([]byte, need)
 		}
-		head = head[:p.headSize()]
+		head = head[:of.head()]
 		if _, err := io.ReadFull(r, head); err != nil {
 			return err
 		}
@@ -192,25 +193,25 @@ func (s *Store) scanRecordsLocked(size int64) error {
 		if !ok {
 			return nil
 		}
-		if _, err := r.Discard(int(p.size() - p.headSize())); err != nil {
+		if _, err := r.Discard(int(of.all() - of.head())); err != nil {
 			return err
 		}
-		s.end += p.size()
+		at := placeAt(s.end, of.all())
+		s.end += of.all()
 		if key == (vector.Key{}) {
-			s.erased += p.size()
+			s.erased += of.all()
 			continue
 		}
-		_, twice := s.places[key] // the first was damaged
+		twice := s.places.set(key, at) // the first was damaged
 		s.stray = s.stray || twice
-		s.places[key] = p
 	}
 }
 
 // decodeFixed reads the sizes of a record. ok is false when no record has such sizes.
-func decodeFixed(fixed []byte) (p place, ok bool) {
+func decodeFixed(fixed []byte) (of sizes, ok bool) {
 	le := binary.LittleEndian
-	p.dim, p.set = le.Uint32(fixed[16:]), le.Uint32(fixed[20:])
-	return p, p.dim <= vector.MaxDim && p.set <= maxSetSize
+	of.dim, of.set = le.Uint32(fixed[16:]), le.Uint32(fixed[20:])
+	return of, of.dim <= vector.MaxDim && of.set <= maxSetSize
 }
 
 // checkHead returns the key of a record, whose head is all of head. ok is false when the checksum is wrong.
@@ -239,8 +240,7 @@ var errClosed = errors.New("the store of vectors is closed")
 func (s *Store) Put(key vector.Key, v vector.Quantized, set vector.TokenSet) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p, ok := s.places[key]
-	if ok && int(p.dim) == v.Dim() || key == (vector.Key{}) {
+	if key == (vector.Key{}) {
 		return nil
 	}
 	if s.file == nil {
@@ -249,53 +249,68 @@ func (s *Store) Put(key vector.Key, v vector.Quantized, set vector.TokenSet) err
 	if len(set) > maxSetSize {
 		return fmt.Errorf("a token set of %d bytes is too large for %s", len(set), s.name)
 	}
-	if ok {
-		s.eraseLocked(key, p)
+	if at, ok := s.places.find(hashOf(key)); ok {
+		if old, sound := s.sizesLocked(s.places.entries[at].place); sound && int(old.dim) == v.Dim() {
+			return nil
+		}
+		s.eraseLocked(at)
 	}
 	record := appendRecord(nil, key, v.AppendCodes(nil), set)
+	if s.end+int64(len(record)) > maxEnd {
+		return fmt.Errorf("%s is too large for more vectors", s.name)
+	}
 	s.dirty = true
 	if _, err := s.file.WriteAt(record, s.end); err != nil {
 		s.stray = true
 		return fmt.Errorf("append to %s: %w", s.name, err)
 	}
-	s.places[key] = place{s.end, uint32(v.Dim()), uint32(len(set))}
+	s.places.set(key, placeAt(s.end, int64(len(record))))
 	s.end += int64(len(record))
 	return nil
 }
 
-// eraseLocked overwrites a record, so that nothing of its text is left.
-func (s *Store) eraseLocked(key vector.Key, p place) {
-	delete(s.places, key)
+// sizesLocked reads the sizes of a record; ok is false when they cannot be read or are damaged.
+func (s *Store) sizesLocked(p place) (of sizes, ok bool) {
+	var fixed [fixedSize]byte
+	if _, ok = s.readLocked(p.offset(), len(fixed), fixed[:]); ok {
+		of, ok = decodeFixed(fixed[:])
+	}
+	return of, ok && of.all() == p.size()
+}
+
+// eraseLocked overwrites the record of an entry, so that nothing of its text is left, and removes the entry.
+func (s *Store) eraseLocked(at int) {
+	p := s.places.entries[at].place
+	s.places.remove(at)
 	s.dirty = true
-	empty := appendRecord(nil, vector.Key{}, make([]byte, p.dim), make([]byte, p.set))
-	if _, err := s.file.WriteAt(empty, p.offset); err != nil {
+	of, ok := s.sizesLocked(p)
+	if !ok {
+		s.stray = true
+		return
+	}
+	empty := appendRecord(nil, vector.Key{}, make([]byte, of.dim), make([]byte, of.set))
+	if _, err := s.file.WriteAt(empty, p.offset()); err != nil {
 		s.stray = true
 		return
 	}
 	s.erased += p.size()
 }
 
-// Has reports whether the vectors of a text are stored.
-func (s *Store) Has(key vector.Key) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	_, ok := s.places[key]
-	return ok
-}
-
 // Len is the number of texts.
 func (s *Store) Len() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return len(s.places)
+	return s.places.count
 }
 
-// Vector returns the vector of a whole text. ok is false when there is none, as for Tokens.
-func (s *Store) Vector(key vector.Key) (v vector.Quantized, ok bool) {
-	head, p, ok := s.read(key, nil, place.headSize)
+// Vector returns the vector of a whole text. It uses buf when its capacity suffices, as Tokens does, but the vector is
+// a copy. ok is false when there is none, as for Tokens.
+func (s *Store) Vector(key vector.Key, buf []byte) (v vector.Quantized, ok bool) {
+	record, of, p, ok := s.read(key, buf)
 	if !ok {
 		return v, false
 	}
+	head := record[:of.head()]
 	if got, sound := checkHead(head); sound && got == key {
 		if v, ok = vector.FromCodes(head[fixedSize : len(head)-sumSize]); ok {
 			return v, true
@@ -309,31 +324,39 @@ func (s *Store) Vector(key vector.Key) (v vector.Quantized, ok bool) {
 // until buf is used again. ok is false when there is none, or when the record is damaged or cannot be read; then it is
 // forgotten, so that it can be stored again.
 func (s *Store) Tokens(key vector.Key, buf []byte) (set vector.TokenSet, ok bool) {
-	record, p, ok := s.read(key, buf, place.size)
+	record, of, p, ok := s.read(key, buf)
 	if !ok {
 		return nil, false
 	}
-	body := record[:len(record)-sumSize]
-	if crc32c(body) != binary.LittleEndian.Uint32(record[len(body):]) || vector.Key(body[:16]) != key {
+	if !isSound(record) || vector.Key(record[:16]) != key {
 		s.forget(key, p)
 		return nil, false
 	}
-	return body[p.headSize():], true
+	return vector.TokenSet(record[of.head() : len(record)-sumSize]), true
 }
 
-// read reads the record of a text from its start, as much of it as size says. What cannot be read is forgotten.
-func (s *Store) read(key vector.Key, buf []byte, size func(place) int64) (data []byte, p place, ok bool) {
+// isSound checks the checksum of a record.
+func isSound(record []byte) bool {
+	body := record[:len(record)-sumSize]
+	return crc32c(body) == binary.LittleEndian.Uint32(record[len(body):])
+}
+
+// read reads the record of a text, whose sizes fit its length. What cannot be read is forgotten.
+func (s *Store) read(key vector.Key, buf []byte) (record []byte, of sizes, p place, ok bool) {
 	s.mu.RLock()
-	if p, ok = s.places[key]; ok {
-		data, ok = s.readLocked(p.offset, int(size(p)), buf)
-		s.mu.RUnlock()
-		if !ok {
-			s.forget(key, p)
-		}
-		return data, p, ok
+	p, known := s.places.get(key)
+	if known {
+		record, ok = s.readLocked(p.offset(), int(p.size()), buf)
 	}
 	s.mu.RUnlock()
-	return nil, p, false
+	if ok {
+		of, ok = decodeFixed(record)
+		ok = ok && of.all() == p.size()
+	}
+	if known && !ok {
+		s.forget(key, p)
+	}
+	return record, of, p, ok
 }
 
 // readLocked reads n bytes of the file.
@@ -353,24 +376,35 @@ func (s *Store) readLocked(offset int64, n int, buf []byte) ([]byte, bool) {
 func (s *Store) forget(key vector.Key, p place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.places[key] == p {
-		delete(s.places, key)
+	if at, ok := s.places.find(hashOf(key)); ok && s.places.entries[at].place == p {
+		s.places.remove(at)
 		s.stray = true
 	}
 }
 
-// Retain removes the vectors of all texts for which live is false, so that nothing of them is left in the file, and
-// makes the others durable. It erases in place; when much was erased, it writes the file anew, which keeps Vector and
-// Tokens waiting.
-func (s *Store) Retain(live func(vector.Key) bool) error {
+// Retain removes the vectors of all texts but these, so that nothing of them is left in the file, and makes the others
+// durable. It erases in place; when much was erased, it writes the file anew, which keeps Vector and Tokens waiting.
+// live is read before anybody waits.
+func (s *Store) Retain(live iter.Seq[vector.Key]) error {
+	var hashes []uint64 // a map would take five times the memory
+	for key := range live {
+		hashes = append(hashes, hashOf(key))
+	}
+	slices.Sort(hashes)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file == nil {
 		return errClosed
 	}
-	for key, p := range s.places {
-		if !live(key) {
-			s.eraseLocked(key, p)
+	var dead []uint64
+	for _, e := range s.places.entries {
+		if _, lives := slices.BinarySearch(hashes, e.hash); e.place != 0 && !lives {
+			dead = append(dead, e.hash)
+		}
+	}
+	for _, hash := range dead {
+		if at, ok := s.places.find(hash); ok {
+			s.eraseLocked(at)
 		}
 	}
 	return s.syncLocked()
@@ -417,11 +451,13 @@ func (s *Store) rewriteLocked() error {
 			return err
 		}
 		var buf []byte
-		for key, p := range s.places {
-			record, ok := s.readLocked(p.offset, int(p.size()), buf)
+		for _, e := range s.places.entries {
+			if e.place == 0 {
+				continue
+			}
+			record, ok := s.readLocked(e.place.offset(), int(e.place.size()), buf)
 			buf = record
-			if body := record[:max(0, len(record)-sumSize)]; !ok || vector.Key(body[:16]) != key ||
-				crc32c(body) != binary.LittleEndian.Uint32(record[len(body):]) {
+			if !ok || !isSound(record) || hashOf(vector.Key(record[:16])) != e.hash {
 				continue
 			}
 			if _, err := w.Write(record); err != nil {
@@ -447,6 +483,6 @@ func (s *Store) Close() error {
 		return nil
 	}
 	err := s.file.Close()
-	s.file, s.places = nil, nil
+	s.file, s.places = nil, places{}
 	return err
 }

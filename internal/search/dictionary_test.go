@@ -1,0 +1,35 @@
+package search
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestDictionaryLikeMap: a dictionary does what a map does, and its ids stay dense.
+func TestDictionaryLikeMap(t *testing.T) {
+	const steps, terms = 20_000, 500
+	random := rand.New(rand.NewPCG(1, 2))
+	want, got := map[string]uint32{}, newDictionary(0)
+	for step := range steps {
+		term := fmt.Sprint(random.IntN(terms))
+		id, known := got.find(term)
+		if wantID, wantKnown := want[term]; known != wantKnown || known && id != wantID {
+			t.Fatalf("step %d: %s is %d, %v; want %d, %v", step, term, id, known, wantID, wantKnown)
+		}
+		if known {
+			got.remove(id)
+			delete(want, term)
+		} else {
+			want[term] = got.add(term)
+		}
+	}
+	found := map[string]uint32{}
+	for id, term := range got.all() {
+		found[term] = id
+	}
+	if !maps.Equal(found, want) || got.len() != len(want) || len(got.terms) > terms {
+		t.Errorf("%d terms and %d ids, want %d terms", got.len(), len(got.terms), len(want))
+	}
+}
