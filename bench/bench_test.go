@@ -10,6 +10,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/memsidecar/memsidecar/internal/search/embedding/bert"
+	"github.com/memsidecar/memsidecar/internal/search/vector"
+	"github.com/memsidecar/memsidecar/internal/search/vector/vectorstore"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
 func TestCorpusHasNoDuplicates(t *testing.T) {
@@ -140,5 +145,35 @@ func TestWrittenLeavesOutReservedSpace(t *testing.T) {
 	}
 	if got, err := written(dir); err != nil || got != 7 {
 		t.Errorf("written = %d, %v; want 7", got, err)
+	}
+}
+
+// TestWriteRandom looks for what a daemon would at its start.
+func TestWriteRandom(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	minilm, err := bert.NewMiniLM()
+	if err != nil {
+		t.Skip(err)
+	}
+	const size = 8
+	if err := writeRandom(durable.Dir(root), minilm, size); err != nil {
+		t.Fatal(err)
+	}
+	store, err := vectorstore.Open(durable.Dir(root), "index/default.minilm.vectors", minilm.Identity())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range size {
+		v, ok := store.Vector(vector.KeyOf(content(i)), nil)
+		set, _ := store.Tokens(vector.KeyOf(content(i)), nil)
+		if english := i%4 != 3; ok != english || english && (v.Dim() != 384 || len(set) != 12*96) {
+			t.Errorf("memory %d: a vector of %d dimensions and %d bytes of tokens", i, v.Dim(), len(set))
+		}
+	}
+	if store.Unusable() > 0 {
+		t.Errorf("%d bytes are no vectors", store.Unusable())
 	}
 }

@@ -114,33 +114,43 @@ func (b *bench) coldStart(ctx context.Context, data string, size int, id string)
 // one returns a sample of a single duration.
 func one(d time.Duration) sample { return sample{calls: []time.Duration{d}, elapsed: d} }
 
-// resident reads what memory a daemon takes some time after it has loaded, and at most while it writes a checkpoint.
+// settled returns the resident memory of a process, in MB, some time after the last thing that was asked of it.
+func (b *bench) settled(ctx context.Context, pid int) (float64, error) {
+	select {
+	case <-time.After(b.settle):
+		return status(pid, "VmRSS")
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// resident reads what memory a daemon takes some time after it has loaded, in a large store also after searches and
+// additions, and at most while it writes a checkpoint.
 func (b *bench) resident(ctx context.Context, data string, size int) (err error) {
 	d, err := b.start(ctx, data)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.Stop()) }()
+	defer func() { err = errors.Join(err, b.stop(d)) }()
 	conn, err := d.Client(0)
 	if err != nil {
 		return err
 	}
 	// A search waits for the index, which takes longer than settling if the stop before had no time to save it.
-	if _, err := memsidecarv1.NewSearchServiceClient(conn).Search(ctx,
-		&memsidecarv1.SearchServiceSearchRequest{Query: query(0), Limit: 10}); err != nil {
+	if _, err := b.someSearches(ctx, d, size, 1); err != nil {
 		return err
 	}
-	select {
-	case <-time.After(b.settle):
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 	pid := d.PID()
-	rss, err := status(pid, "VmRSS")
+	rss, err := b.settled(ctx, pid)
 	if err != nil {
 		return err
 	}
 	b.report.value(residentFigure, size, rss, "MB")
+	if size >= largeStore {
+		if rss, err = b.residentInUse(ctx, d, size); err != nil {
+			return err
+		}
+	}
 	// So that there is something to write.
 	if _, err := memsidecarv1.NewMemoryServiceClient(conn).Add(ctx, addRequest(&b.next, 1)); err != nil {
 		return err
@@ -159,6 +169,82 @@ func (b *bench) resident(ctx context.Context, data string, size int) (err error)
 	r := b.report.value("peak during a checkpoint", size, peak, "MB")
 	r.relate(peak, rss, "resident before")
 	return nil
+}
+
+// largeStore is from how many memories a thousand more do not matter to what is measured next.
+const largeStore = 100_000
+
+// residentInUse reads what memory a daemon takes after its start, after searches, and after additions whose vectors
+// have been made. Vectors are memory that no file backs; of the program and its models only what was read is resident,
+// and the system may drop it. It returns the last reading.
+func (b *bench) residentInUse(ctx context.Context, d *process.Server, size int) (rss float64, err error) {
+	for _, step := range []struct {
+		when string
+		do   func() error
+	}{
+		{"after load", func() error { return nil }},
+		{"after 100 searches", func() error {
+			s, err := b.someSearches(ctx, d, size, 100)
+			b.report.timed("Search, 10 hits, the first 100", size, 1, s)
+			return err
+		}},
+		{"after 1,000 additions", func() error { return b.someAdditions(ctx, d, size, 1000) }},
+	} {
+		if err := step.do(); err != nil {
+			return 0, err
+		}
+		anonymous, err := status(d.PID(), "RssAnon")
+		if err != nil {
+			return 0, err
+		}
+		if rss, err = status(d.PID(), "VmRSS"); err != nil {
+			return 0, err
+		}
+		b.report.value("backed by no file, "+step.when, size, anonymous, "MB")
+		r := b.report.value("with the program's file, "+step.when, size, rss, "MB")
+		if size == 1_000_000 && !b.words {
+			r.limit(rss, 1500, "≤ 1,500 MB")
+		}
+	}
+	return rss, nil
+}
+
+// someSearches searches n times, one after the other.
+func (b *bench) someSearches(ctx context.Context, d *process.Server, size, n int) (s sample, err error) {
+	conn, err := d.Client(0)
+	if err != nil {
+		return s, err
+	}
+	for range n {
+		began := time.Now()
+		if _, err := memsidecarv1.NewSearchServiceClient(conn).Search(ctx, &memsidecarv1.SearchServiceSearchRequest{
+			Query: newQuery(b.next.take(), size), Limit: 10}); err != nil {
+			return s, err
+		}
+		s.merge(one(time.Since(began)))
+	}
+	return s, nil
+}
+
+// someAdditions adds n memories, one after the other, and waits for their vectors.
+func (b *bench) someAdditions(ctx context.Context, d *process.Server, size, n int) error {
+	clients, err := d.Memories(1)
+	if err != nil {
+		return err
+	}
+	for range n {
+		res, err := clients[0].Add(ctx, addRequest(&b.next, 1))
+		if err != nil {
+			return err
+		}
+		if err := applied(res); err != nil {
+			return err
+		}
+	}
+	if b.words {
+		return nil
+	}
+	return b.embedded(ctx, d, size)
 }
 
 const residentFigure = "resident after load"

@@ -191,6 +191,14 @@ func (r *row) measured() string {
 	case r.P50 > 0:
 		return fmt.Sprintf("p50 %.0f µs, p99 %.0f µs", r.P50, r.P99)
 	}
+	return r.amount()
+}
+
+// amount is the value with its unit, in three digits at least.
+func (r *row) amount() string {
+	if r.Value >= 1000 {
+		return fmt.Sprintf("%.0f %s", r.Value, r.Unit)
+	}
 	return fmt.Sprintf("%.3g %s", r.Value, r.Unit)
 }
 
@@ -199,7 +207,7 @@ func (r *row) rate() string {
 	if r.Clients > 0 {
 		return blank(r.PerSecond, "%.0f")
 	}
-	return fmt.Sprintf("%.3g %s", r.Value, r.Unit)
+	return r.amount()
 }
 
 // verdict says by how much a target was missed, or that it was met.

@@ -34,7 +34,20 @@ func (b *bench) manySpaces(ctx context.Context, spaces int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Stop()) }()
-	empty, err := status(d.PID(), "VmRSS")
+	conn, err := d.Client(0)
+	if err != nil {
+		return err
+	}
+	// The daemon with the spaces has loaded its models and answered a search, too, when it is measured.
+	if _, err := memsidecarv1.NewMemoryServiceClient(conn).Add(ctx,
+		&memsidecarv1.MemoryServiceAddRequest{Items: []*memsidecarv1.NewMemory{newMemory(0), newMemory(3)}}); err != nil {
+		return err
+	}
+	if _, err := memsidecarv1.NewSearchServiceClient(conn).Search(ctx,
+		&memsidecarv1.SearchServiceSearchRequest{Query: query(1), WaitIndexed: true}); err != nil {
+		return err
+	}
+	empty, err := b.settled(ctx, d.PID())
 	if err != nil {
 		return err
 	}
@@ -62,8 +75,7 @@ func (b *bench) manySpaces(ctx context.Context, spaces int) (err error) {
 	if d, err = process.Launch(b.bin, data, b.socket()); err != nil {
 		return err
 	}
-	conn, err := d.Client(0)
-	if err != nil {
+	if conn, err = d.Client(0); err != nil {
 		return err
 	}
 	get := func(ctx context.Context) error {
@@ -97,13 +109,15 @@ func (b *bench) manySpaces(ctx context.Context, spaces int) (err error) {
 	cold := time.Since(began)
 	b.report.value("search in a space for the first time"+what, size, float64(cold.Microseconds())/1000, "ms").
 		limit(cold.Seconds(), .02, "≤ 20 ms")
-	time.Sleep(b.settle) // as for the memory of one large space
-	full, err := status(d.PID(), "VmRSS")
+	full, err := b.settled(ctx, d.PID())
 	if err != nil {
 		return err
 	}
 	each := (full - empty) * 1024 / float64(spaces)
-	b.report.value("resident per space"+what, size, each, "kB").limit(each, 2, "≤ 2 kB")
+	r := b.report.value("resident per space"+what, size, each, "kB")
+	if spaces >= 20_000 { // with fewer it is mostly what the open ones have
+		r.limit(each, 2, "≤ 2 kB")
+	}
 	began = time.Now()
 	if err := d.Stop(); err != nil {
 		return err

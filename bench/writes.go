@@ -97,6 +97,9 @@ func (b *bench) adds(ctx context.Context, d, e *process.Server, size int, _ []st
 		if clients == 1 {
 			r.compare("p50 of echo + append-fsync", p50s, s[2], s[0], s[1])
 			r.atMost(1.5)
+			if size >= largeStore {
+				b.report.value("Add, p99", size, r.P99/1000, "ms").limit(r.P99, 20_000, "≤ 20 ms")
+			}
 			continue
 		}
 		r.compare("rate of min(echo, group append)", func(s []sample) (figure, floor float64) {

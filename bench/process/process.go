@@ -209,6 +209,7 @@ func (s *Server) Client(i int) (*grpc.ClientConn, error) {
 	for len(s.conns) <= i {
 		conn, err := grpc.NewClient("unix://"+s.Socket,
 			grpc.WithTransportCredentials(Credentials()),
+			grpc.WithStaticStreamWindowSize(unixsock.Window), grpc.WithStaticConnWindowSize(unixsock.Window),
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(2*MaxMessage)),
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff: backoff.Config{BaseDelay: time.Millisecond, Multiplier: 1.2,
