@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/memsidecar/memsidecar/internal/search/vector/offheap"
 )
 
 // NewE5 returns multilingual-e5-small with a vocabulary of English and Chinese (Wang et al., "Multilingual E5 Text
@@ -193,8 +191,7 @@ func (r *tensorReader) layer(prefix string, width, inner int) layer {
 // scale a row.
 func (r *tensorReader) linear(rows, columns int, names ...string) linear {
 	l := linear{factors: slices.Repeat([]float32{1}, columns)}
-	l.columns, l.memory = columns, offheap.New(len(names)*rows*columns)
-	l.codes = l.memory.Codes[:0]
+	l.columns, l.codes = columns, make([]int8, 0, len(names)*rows*columns)
 	row := make([]float32, columns)
 	for _, name := range names {
 		l.bias = append(l.bias, r.floats(name+".b", rows)...)
@@ -214,6 +211,9 @@ func (r *tensorReader) linear(rows, columns int, names ...string) linear {
 				l.codes = append(l.codes, int8(nearest(float32(x*inverse))))
 			}
 		}
+	}
+	if r.err == nil {
+		l.moveOffHeap()
 	}
 	return l
 }

@@ -17,8 +17,20 @@ const (
 type matrix struct {
 	columns int
 	codes   []int8          // may lie in the program file: read only
+	panels  bool            // the codes are in the order of dot.IntoPanels
 	memory  *offheap.Memory // of the codes; nil where they lie in the program file
 	scales  []float32       // by row: the value of code 1
+}
+
+// moveOffHeap moves the codes off the heap or out of the program file, in the order that is fastest on this machine.
+func (m *matrix) moveOffHeap() {
+	m.memory = offheap.New(len(m.codes))
+	if m.panels = dot.HasPanels(len(m.scales)); m.panels {
+		dot.IntoPanels(m.memory.Codes, m.codes, m.columns)
+	} else {
+		copy(m.memory.Codes, m.codes)
+	}
+	m.codes = m.memory.Codes
 }
 
 // linear is a linear layer. Each input is multiplied by its factor before it is quantised, and its column of weights
@@ -60,7 +72,11 @@ func (s *scratch) apply(l *linear, in []float32, stride int, out []float32) {
 	s.quantizeRows(in, 0, stride, l.factors, l.repeated)
 	n := len(l.bias)
 	sums := s.sums[:len(out)]
-	dot.Products(sums, l.codes, l.columns, s.codes)
+	if l.panels {
+		dot.PanelProducts(sums, l.codes, l.columns, s.codes)
+	} else {
+		dot.Products(sums, l.codes, l.columns, s.codes)
+	}
 	runtime.KeepAlive(l.memory)
 	for t, scale := range s.scales {
 		dequantizeRow(out[t*n:(t+1)*n], sums[t*n:(t+1)*n], l.scales[:n], l.bias, scale)

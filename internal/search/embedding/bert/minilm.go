@@ -8,6 +8,8 @@ import (
 	"math"
 	"strings"
 	"unsafe"
+
+	"github.com/memsidecar/memsidecar/internal/search/vector/dot"
 )
 
 // NewMiniLM returns all-MiniLM-L6-v2, which knows English. It is read, and checked, when it is first used. Error:
@@ -61,7 +63,7 @@ func (h *miniLMHeader) check() error {
 	return nil
 }
 
-// parseMiniLM reads a model file, whose weights stay in use in place. It reads every byte once, for the checksum.
+// parseMiniLM reads a model file, whose weights stay in use in place where that is fastest. It reads every byte once, for the checksum.
 func parseMiniLM(file, weights string) (*model, error) {
 	if len(file) < len(miniLMMagic)+4+checksumSize || !strings.HasPrefix(file, miniLMMagic) {
 		return nil, fmt.Errorf("%w: it is no model file of this version", errDamaged)
@@ -147,7 +149,11 @@ func (b *blockReader) matrix(rows, columns int) matrix {
 // linear reads a layer of which so many inputs are repeated.
 func (b *blockReader) linear(repeated, rows, columns int) linear {
 	inputs := b.columnNumbers(repeated, columns)
-	return linear{inputs, b.floats(columns + repeated), b.matrix(rows, columns+repeated), b.floats(rows)}
+	l := linear{inputs, b.floats(columns + repeated), b.matrix(rows, columns+repeated), b.floats(rows)}
+	if !b.short && dot.HasPanels(rows) { // else they are used in place
+		l.moveOffHeap()
+	}
+	return l
 }
 
 func (b *blockReader) outliers(n, rows, columns int) outlierColumns {

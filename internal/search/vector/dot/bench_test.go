@@ -15,13 +15,23 @@ func BenchmarkProducts(b *testing.B) {
 				if kern.Name == dot.Portable.Name && t != 16 {
 					continue
 				}
-				b.Run(fmt.Sprintf("%s/k=%d/t=%d", kern.Name, k, t), func(b *testing.B) { benchProducts(b, kern, k, t) })
+				b.Run(fmt.Sprintf("%s/k=%d/t=%d", kern.Name, k, t), func(b *testing.B) {
+					benchProducts(b, kern.Products, k, t)
+				})
 			}
+		}
+	}
+	if !dot.HasPanels(384) {
+		return
+	}
+	for _, k := range []int{384, 1536} {
+		for _, t := range []int{1, 10, 14, 64} { // no order of weights changes the time
+			b.Run(fmt.Sprintf("panels/k=%d/t=%d", k, t), func(b *testing.B) { benchProducts(b, dot.PanelProducts, k, t) })
 		}
 	}
 }
 
-func benchProducts(b *testing.B, kern dot.Kernel, k, t int) {
+func benchProducts(b *testing.B, products func(out []int32, weights []int8, k int, inputs []int16), k, t int) {
 	const matrices = 18
 	n := 1536 * 384 / k
 	weights, inputs, out := make([][]int8, matrices), make([]int16, t*k), make([]int32, t*n)
@@ -33,7 +43,7 @@ func benchProducts(b *testing.B, kern dot.Kernel, k, t int) {
 	}
 	i := 0
 	for b.Loop() {
-		kern.Products(out, weights[i%matrices], k, inputs)
+		products(out, weights[i%matrices], k, inputs)
 		i++
 	}
 	b.ReportMetric(float64(b.N)*float64(n*k*t)/1e9/b.Elapsed().Seconds(), "GMAC/s")

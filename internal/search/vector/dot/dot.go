@@ -49,6 +49,30 @@ func Products(out []int32, weights []int8, k int, inputs []int16) {
 	}
 }
 
+// HasPanels reports whether this machine multiplies so many rows of weights faster when they are in panels.
+func HasPanels(rows int) bool { return rows > 0 && rows%panelRows == 0 && hasPanels() }
+
+// IntoPanels copies weights, of which HasPanels is true, into panels of the same size. Rows have k numbers each. It
+// panics when k is 0, not a multiple of Step or above MaxProducts, or when the sizes do not fit.
+func IntoPanels(panels, weights []int8, k int) {
+	if k <= 0 || k%Step != 0 || k > MaxProducts || len(weights)%k != 0 || len(panels) != len(weights) ||
+		!HasPanels(len(weights)/k) {
+		panic("dot: sizes of rows do not fit")
+	}
+	intoPanels(panels, weights, k)
+}
+
+// PanelProducts is Products for weights that IntoPanels has put into panels.
+func PanelProducts(out []int32, panels []int8, k int, inputs []int16) {
+	if k <= 0 || k%Step != 0 || k > MaxProducts || len(panels)%k != 0 || len(inputs)%k != 0 ||
+		len(out) != len(panels)/k*(len(inputs)/k) || !HasPanels(len(panels)/k) {
+		panic("dot: sizes of rows do not fit")
+	}
+	if len(out) > 0 {
+		panelProducts(out, panels, k, inputs)
+	}
+}
+
 // PackedDots sets out[i] to the dot product of q, codes from −127 to 127, and row i of rows, which holds len(q) codes
 // of 2 bits, 0 to 3. A row consists of blocks of PackedStep dimensions, 32 bytes each; bits 2m and 2m+1 of byte j of
 // a block are the code of its dimension 32m + j. It does not allocate. It panics when len(q) is 0, not a multiple of

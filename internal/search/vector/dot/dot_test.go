@@ -58,6 +58,14 @@ func sameProducts(t *testing.T, weights []int8, k int, inputs []int16) {
 				cmp.Diff(want, got))
 		}
 	}
+	if n := len(weights) / k; dot.HasPanels(n) {
+		panels, got := make([]int8, len(weights)), make([]int32, len(want))
+		dot.IntoPanels(panels, weights, k)
+		dot.PanelProducts(got, panels, k, inputs)
+		if !slices.Equal(want, got) {
+			t.Errorf("panels: %d rows of %d with %d inputs (-want +got):\n%s", n, k, len(inputs)/k, cmp.Diff(want, got))
+		}
+	}
 }
 
 func fill[T int8 | int16](r *rand.Rand, n int, most T) []T {
@@ -83,7 +91,7 @@ func TestExtremes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, k := range []int{32, 64, 96, 384, dot.MaxProducts} {
 				sameProducts(t, slices.Repeat([]int8{tt.weight}, 7*k), k, slices.Repeat([]int16{tt.input}, 7*k))
-				sameProducts(t, slices.Repeat([]int8{tt.weight}, 33*k), k, slices.Repeat([]int16{tt.input}, 17*k))
+				sameProducts(t, slices.Repeat([]int8{tt.weight}, 32*k), k, slices.Repeat([]int16{tt.input}, 17*k))
 			}
 			code := int8(max(-128, min(127, tt.input)))
 			for _, k := range []int{32, 64, 96, 384, dot.MaxDots} {
@@ -104,14 +112,13 @@ func TestSizes(t *testing.T) {
 	}
 	sameProducts(t, fill[int8](r, 9*1536, 127), 1536, fill[int16](r, 67*1536, dot.MaxInput))
 	sameProducts(t, fill[int8](r, 50*384, 127), 384, fill[int16](r, 6*384, dot.MaxInput))
-	// Panels of 32 rows and 512 columns, with 8 inputs at a time: whole ones and every kind of rest.
-	for _, n := range []int{31, 32, 33, 64, 71} {
-		for _, inputs := range []int{15, 16, 17, 23, 24, 35} {
-			sameProducts(t, fill[int8](r, n*96, 127), 96, fill[int16](r, inputs*96, dot.MaxInput))
-		}
+	// Panels of 32 rows: every number of inputs that pass by one together, and more.
+	for inputs := range 30 {
+		sameProducts(t, fill[int8](r, 64*96, 127), 96, fill[int16](r, inputs*96, dot.MaxInput))
 	}
-	for _, k := range []int{32, 512, 544, 1536, dot.MaxProducts} {
-		sameProducts(t, fill[int8](r, 67*k, 127), k, fill[int16](r, 21*k, dot.MaxInput))
+	for _, k := range []int{32, 544, 1536, dot.MaxProducts} {
+		sameProducts(t, fill[int8](r, 96*k, 127), k, fill[int16](r, 21*k, dot.MaxInput))
+		sameProducts(t, fill[int8](r, 67*k, 127), k, fill[int16](r, 5*k, dot.MaxInput))
 	}
 }
 
@@ -161,6 +168,18 @@ func TestSizesThatDoNotFit(t *testing.T) {
 		"products: room for too many": func() {
 			dot.Products(make([]int32, 5), make([]int8, 64), 32, make([]int16, 64))
 		},
+		"panels: not a multiple": func() { dot.IntoPanels(make([]int8, 32*40), make([]int8, 32*40), 40) },
+		"panels: too few rows":   func() { dot.IntoPanels(make([]int8, 31*32), make([]int8, 31*32), 32) },
+		"panels: no room":        func() { dot.IntoPanels(make([]int8, 31*32), make([]int8, 32*32), 32) },
+		"panels: products of too few rows": func() {
+			dot.PanelProducts(make([]int32, 31), make([]int8, 31*32), 32, make([]int16, 32))
+		},
+		"panels: part of an input": func() {
+			dot.PanelProducts(make([]int32, 32), make([]int8, 32*32), 32, make([]int16, 33))
+		},
+		"panels: no room for sums": func() {
+			dot.PanelProducts(make([]int32, 31), make([]int8, 32*32), 32, make([]int16, 32))
+		},
 		"packed: nothing": func() { dot.PackedDots(nil, nil, nil) },
 		"packed: not a multiple": func() {
 			dot.PackedDots(make([]int32, 1), make([]int8, 96), make([]uint8, 24))
@@ -185,10 +204,14 @@ func TestSizesThatDoNotFit(t *testing.T) {
 func TestNoAllocation(t *testing.T) {
 	out, q, rows, inputs := make([]int32, 16), make([]int8, 64), make([]int8, 8*64), make([]int16, 2*64)
 	long, packed := make([]int8, 128), make([]uint8, 128)
+	panels, wide := make([]int8, 32*64), make([]int32, 2*32)
 	if n := testing.AllocsPerRun(10, func() {
 		dot.Dots(out[:8], q, rows)
 		dot.Products(out, rows, 64, inputs)
 		dot.PackedDots(out[:4], long, packed)
+		if dot.HasPanels(32) {
+			dot.PanelProducts(wide, panels, 64, inputs)
+		}
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -216,6 +239,7 @@ func FuzzProducts(f *testing.F) {
 	f.Add(uint8(63), uint8(4), uint8(3), []byte{127, 0x80})
 	f.Add(uint8(1), uint8(20), uint8(18), []byte{0x01, 0xe0, 129})
 	f.Add(uint8(17), uint8(65), uint8(27), []byte{0x01, 0xe0, 129, 7})
+	f.Add(uint8(17), uint8(64), uint8(27), []byte{0x01, 0xe0, 129, 7})
 	f.Fuzz(func(t *testing.T, blocks, rows, many uint8, data []byte) {
 		k := dot.Step * (1 + int(blocks)%(dot.MaxProducts/dot.Step))
 		n, inputs := int(rows)%70, int(many)%35

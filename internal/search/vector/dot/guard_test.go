@@ -46,7 +46,7 @@ func TestStaysInside(t *testing.T) {
 	for _, kern := range dot.Kernels() {
 		for _, atEnd := range []bool{false, true} {
 			for _, size := range []struct{ rows, k, inputs int }{{1, 32, 1}, {4, 32, 1}, {4, 32, 4}, {5, 64, 2},
-				{7, 96, 7}, {9, 1536, 5}, {32, 32, 16}, {67, 544, 19}} {
+				{7, 96, 7}, {9, 1536, 5}, {32, 32, 16}, {64, 544, 13}, {67, 544, 19}} {
 				name := fmt.Sprintf("%s, %d × %d, %d inputs, at the end %v", kern.Name, size.rows, size.k, size.inputs,
 					atEnd)
 				weights := fenced[int8](t, size.rows*size.k, atEnd)
@@ -57,6 +57,15 @@ func TestStaysInside(t *testing.T) {
 				kern.Products(got, weights, size.k, inputs)
 				if !slices.Equal(got, exact(weights, size.k, inputs)) {
 					t.Errorf("%s: products differ", name)
+				}
+				if dot.HasPanels(size.rows) {
+					panels := fenced[int8](t, size.rows*size.k, atEnd)
+					dot.IntoPanels(panels, weights, size.k)
+					clear(got)
+					dot.PanelProducts(got, panels, size.k, inputs)
+					if !slices.Equal(got, exact(weights, size.k, inputs)) {
+						t.Errorf("%s: products of panels differ", name)
+					}
 				}
 				q := fenced[int8](t, size.k, atEnd)
 				copy(q, fill[int8](r, len(q), 127))

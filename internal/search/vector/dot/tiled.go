@@ -23,10 +23,6 @@ func products(out []int32, weights []int8, k int, inputs []int16) {
 // productTiles are the tiles of Products of one instruction set, for 4, 2 and 1 inputs at a time.
 type productTiles struct {
 	four, two, one func(out *int32, weights *int8, inputs *int16, rows, k, n int)
-
-	// panels is for minPanelInputs and more, a multiple of panelInputs, and for a multiple of panelRows rows of
-	// weights. In out, sums of consecutive inputs are n apart. It is nil where tiles are as fast.
-	panels func(out []int32, weights []int8, k, n int, inputs []int16)
 }
 
 // usualTiles are those that every machine with hasTiles can run.
@@ -55,10 +51,6 @@ const (
 	inputBlock  = 192 << 10 // bytes of inputs that stay in the L2 cache while all weights pass by them
 	weightBlock = 8 << 10   // bytes of weights that stay in the L1 cache, beside four inputs
 	maxTileRows = 4         // rows of weights in one tile, at most
-
-	panelRows      = 32
-	panelInputs    = 8
-	minPanelInputs = 16 // so many must share the cost of a panel
 )
 
 // products walks over the inputs in blocks that fit the L2 cache. It needs a row of weights and an input at least.
@@ -79,12 +71,6 @@ func (t *productTiles) products(out []int32, weights []int8, k int, inputs []int
 // block is Products for a block of inputs.
 func (t *productTiles) block(out []int32, weights []int8, k int, inputs []int16) {
 	n, first := len(weights)/k, 0
-	if t.panels != nil && n >= panelRows && len(inputs) >= minPanelInputs*k {
-		first = n / panelRows * panelRows
-		many := len(inputs) / k / panelInputs * panelInputs
-		t.panels(out, weights[:first*k], k, n, inputs[:many*k])
-		t.rows(out[many*n:], weights[:first*k], k, n, inputs[many*k:])
-	}
 	for first < n {
 		rows := min(max(maxTileRows, weightBlock/k), n-first) / maxTileRows * maxTileRows
 		if rows == 0 {

@@ -28,15 +28,80 @@ func products2VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
 //go:noescape
 func products1VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
 
-// packPanelVNNI copies columns of 32 rows of weights, which are k bytes apart, into a panel: pair of columns
-// by pair of columns, the two bytes of all rows. columns is a multiple of 16.
+// panel1VNNI computes 32 × 1 sums at a time. rows is a multiple of 32, k of 4. In out, sums of
+// consecutive inputs are n apart.
 //
 //go:noescape
-func packPanelVNNI(panel, weights *int8, k, columns int)
+func panel1VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
 
-// panelProductsVNNI multiplies a panel with 8 inputs, which are k numbers apart. Sums of consecutive inputs are n apart
-// in out. They are added to what is in out, unless first is not 0. columns is even. As many bytes as the panel has
-// are prefetched from next.
+// panel2VNNI computes 32 × 2 sums at a time. rows is a multiple of 32, k of 4. In out, sums of
+// consecutive inputs are n apart.
 //
 //go:noescape
-func panelProductsVNNI(out *int32, panel *int8, inputs *int16, next *int8, k, n, columns, first int)
+func panel2VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+
+// panel3VNNI computes 32 × 3 sums at a time. rows is a multiple of 32, k of 4. In out, sums of
+// consecutive inputs are n apart.
+//
+//go:noescape
+func panel3VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+
+// panel4VNNI computes 32 × 4 sums at a time. rows is a multiple of 32, k of 4. In out, sums of
+// consecutive inputs are n apart.
+//
+//go:noescape
+func panel4VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+
+// panel5VNNI computes 32 × 5 sums at a time. rows is a multiple of 32, k of 4. In out, sums of
+// consecutive inputs are n apart.
+//
+//go:noescape
+func panel5VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+
+// panel6VNNI computes 32 × 6 sums at a time. rows is a multiple of 32, k of 4. In out, sums of
+// consecutive inputs are n apart.
+//
+//go:noescape
+func panel6VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+
+// panel7VNNI computes 32 × 7 sums at a time. rows is a multiple of 32, k of 4. In out, sums of
+// consecutive inputs are n apart.
+//
+//go:noescape
+func panel7VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+
+// panel8VNNI computes 32 × 8 sums at a time. rows is a multiple of 32, k of 4. In out, sums of
+// consecutive inputs are n apart.
+//
+//go:noescape
+func panel8VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+
+// panel9VNNI computes 32 × 9 sums at a time. rows is a multiple of 32, k of 4. In out, sums of
+// consecutive inputs are n apart.
+//
+//go:noescape
+func panel9VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+
+// panel10VNNI computes 32 × 10 sums at a time. rows is a multiple of 32, k of 4. In out, sums of
+// consecutive inputs are n apart.
+//
+//go:noescape
+func panel10VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+
+// panel11VNNI computes 32 × 11 sums at a time. rows is a multiple of 32, k of 4. In out, sums of
+// consecutive inputs are n apart.
+//
+//go:noescape
+func panel11VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+
+// panel12VNNI computes 32 × 12 sums at a time. rows is a multiple of 32, k of 4. In out, sums of
+// consecutive inputs are n apart.
+//
+//go:noescape
+func panel12VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+
+// panel13VNNI computes 32 × 13 sums at a time. rows is a multiple of 32, k of 4. In out, sums of
+// consecutive inputs are n apart.
+//
+//go:noescape
+func panel13VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)

@@ -294,103 +294,608 @@ columns:
 	VZEROUPPER
 	RET
 
-// func packPanelVNNI(panel, weights *int8, k, columns int)
-TEXT ·packPanelVNNI(SB), NOSPLIT, $0-32
-	MOVQ         panel+0(FP), R12
-	MOVQ         weights+8(FP), R13
-	MOVQ         k+16(FP), R8
-	LEAQ         (R8)(R8*2), BX
-	LEAQ         (R8)(R8*4), R10
-	LEAQ         (R10)(R8*2), R11
-	MOVQ         $2, AX
+// func panel1VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+TEXT ·panel1VNNI(SB), NOSPLIT, $0-48
+	MOVQ         out+0(FP), DI
+	MOVQ         weights+8(FP), SI
+	MOVQ         inputs+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	MOVQ         k+32(FP), R8
+	MOVQ         n+40(FP), AX
+	SHLQ         $2, AX
+	SHLQ         $1, R8
 
-group:
-	MOVQ         R12, DI
-	MOVQ         R13, SI
-	LEAQ         (R13)(R8*8), DX
-	MOVQ         columns+24(FP), CX
+block:
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	MOVQ         k+32(FP), CX
 
 columns:
-	VMOVDQU      (SI), X0
-	VINSERTI128  $1, (DX), Y0, Y0
-	VMOVDQU      (SI)(R8*1), X1
-	VINSERTI128  $1, (DX)(R8*1), Y1, Y1
-	VMOVDQU      (SI)(R8*2), X2
-	VINSERTI128  $1, (DX)(R8*2), Y2, Y2
-	VMOVDQU      (SI)(BX*1), X3
-	VINSERTI128  $1, (DX)(BX*1), Y3, Y3
-	VMOVDQU      (SI)(R8*4), X4
-	VINSERTI128  $1, (DX)(R8*4), Y4, Y4
-	VMOVDQU      (SI)(R10*1), X5
-	VINSERTI128  $1, (DX)(R10*1), Y5, Y5
-	VMOVDQU      (SI)(BX*2), X6
-	VINSERTI128  $1, (DX)(BX*2), Y6, Y6
-	VMOVDQU      (SI)(R11*1), X7
-	VINSERTI128  $1, (DX)(R11*1), Y7, Y7
-	VPUNPCKLWD   Y1, Y0, Y8
-	VPUNPCKHWD   Y1, Y0, Y9
-	VPUNPCKLWD   Y3, Y2, Y10
-	VPUNPCKHWD   Y3, Y2, Y11
-	VPUNPCKLWD   Y5, Y4, Y12
-	VPUNPCKHWD   Y5, Y4, Y13
-	VPUNPCKLWD   Y7, Y6, Y14
-	VPUNPCKHWD   Y7, Y6, Y15
-	VPUNPCKLDQ   Y10, Y8, Y0
-	VPUNPCKHDQ   Y10, Y8, Y1
-	VPUNPCKLDQ   Y14, Y12, Y2
-	VPUNPCKHDQ   Y14, Y12, Y3
-	VPUNPCKLDQ   Y11, Y9, Y4
-	VPUNPCKHDQ   Y11, Y9, Y5
-	VPUNPCKLDQ   Y15, Y13, Y6
-	VPUNPCKHDQ   Y15, Y13, Y7
-	VPUNPCKLQDQ  Y2, Y0, Y8
-	VPUNPCKHQDQ  Y2, Y0, Y9
-	VPUNPCKLQDQ  Y3, Y1, Y10
-	VPUNPCKHQDQ  Y3, Y1, Y11
-	VPUNPCKLQDQ  Y6, Y4, Y12
-	VPUNPCKHQDQ  Y6, Y4, Y13
-	VPUNPCKLQDQ  Y7, Y5, Y14
-	VPUNPCKHQDQ  Y7, Y5, Y15
-	VMOVDQU      Y8, 0(DI)
-	VMOVDQU      Y9, 64(DI)
-	VMOVDQU      Y10, 128(DI)
-	VMOVDQU      Y11, 192(DI)
-	VMOVDQU      Y12, 256(DI)
-	VMOVDQU      Y13, 320(DI)
-	VMOVDQU      Y14, 384(DI)
-	VMOVDQU      Y15, 448(DI)
-	ADDQ         $512, DI
-	ADDQ         $16, SI
-	ADDQ         $16, DX
-	SUBQ         $16, CX
+	PREFETCHT0   1024(SI)
+	VMOVDQU64    0(SI), Z29
+	VPSLLW       $8, Z29, Z28
+	VPSRAW       $8, Z29, Z29
+	VPSRAW       $8, Z28, Z28
+	PREFETCHT0   1088(SI)
+	VMOVDQU64    64(SI), Z31
+	VPSLLW       $8, Z31, Z30
+	VPSRAW       $8, Z31, Z31
+	VPSRAW       $8, Z30, Z30
+	VPBROADCASTD 0(DX), Z27
+	VPDPWSSD     Z28, Z27, Z0
+	VPDPWSSD     Z30, Z27, Z1
+	VPBROADCASTD 4(DX), Z27
+	VPDPWSSD     Z29, Z27, Z0
+	VPDPWSSD     Z31, Z27, Z1
+	ADDQ         $128, SI
+	ADDQ         $8, DX
+	SUBQ         $4, CX
 	JNZ          columns
 
-	ADDQ         $32, R12
-	SHLQ         $4, R8
-	ADDQ         R8, R13
-	SHRQ         $4, R8
-	DECQ         AX
-	JNZ          group
+	SUBQ         R8, DX
+	MOVQ         DI, CX
+	VMOVDQU32    Z0, (CX)
+	VMOVDQU32    Z1, 64(CX)
+	ADDQ         AX, CX
+	ADDQ         $128, DI
+	SUBQ         $32, BX
+	JNZ          block
 
 	VZEROUPPER
 	RET
 
-// func panelProductsVNNI(out *int32, panel *int8, inputs *int16, next *int8, k, n, columns, first int)
-TEXT ·panelProductsVNNI(SB), NOSPLIT, $0-64
+// func panel2VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+TEXT ·panel2VNNI(SB), NOSPLIT, $0-48
 	MOVQ         out+0(FP), DI
-	MOVQ         panel+8(FP), SI
+	MOVQ         weights+8(FP), SI
 	MOVQ         inputs+16(FP), DX
-	MOVQ         next+24(FP), R14
+	MOVQ         rows+24(FP), BX
 	MOVQ         k+32(FP), R8
-	MOVQ         columns+48(FP), CX
-	SHLQ         $1, CX
-	LEAQ         (DX)(R8*2), BX
-	LEAQ         (BX)(R8*2), R9
+	MOVQ         n+40(FP), AX
+	SHLQ         $2, AX
+	SHLQ         $1, R8
+
+block:
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	MOVQ         k+32(FP), CX
+
+columns:
+	PREFETCHT0   1024(SI)
+	VMOVDQU64    0(SI), Z29
+	VPSLLW       $8, Z29, Z28
+	VPSRAW       $8, Z29, Z29
+	VPSRAW       $8, Z28, Z28
+	PREFETCHT0   1088(SI)
+	VMOVDQU64    64(SI), Z31
+	VPSLLW       $8, Z31, Z30
+	VPSRAW       $8, Z31, Z31
+	VPSRAW       $8, Z30, Z30
+	VPBROADCASTD 0(DX), Z27
+	VPDPWSSD     Z28, Z27, Z0
+	VPDPWSSD     Z30, Z27, Z1
+	VPBROADCASTD 0(DX)(R8*1), Z26
+	VPDPWSSD     Z28, Z26, Z2
+	VPDPWSSD     Z30, Z26, Z3
+	VPBROADCASTD 4(DX), Z27
+	VPDPWSSD     Z29, Z27, Z0
+	VPDPWSSD     Z31, Z27, Z1
+	VPBROADCASTD 4(DX)(R8*1), Z26
+	VPDPWSSD     Z29, Z26, Z2
+	VPDPWSSD     Z31, Z26, Z3
+	ADDQ         $128, SI
+	ADDQ         $8, DX
+	SUBQ         $4, CX
+	JNZ          columns
+
+	SUBQ         R8, DX
+	MOVQ         DI, CX
+	VMOVDQU32    Z0, (CX)
+	VMOVDQU32    Z1, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z2, (CX)
+	VMOVDQU32    Z3, 64(CX)
+	ADDQ         AX, CX
+	ADDQ         $128, DI
+	SUBQ         $32, BX
+	JNZ          block
+
+	VZEROUPPER
+	RET
+
+// func panel3VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+TEXT ·panel3VNNI(SB), NOSPLIT, $0-48
+	MOVQ         out+0(FP), DI
+	MOVQ         weights+8(FP), SI
+	MOVQ         inputs+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	MOVQ         k+32(FP), R8
+	MOVQ         n+40(FP), AX
+	SHLQ         $2, AX
+	SHLQ         $1, R8
+
+block:
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	MOVQ         k+32(FP), CX
+
+columns:
+	PREFETCHT0   1024(SI)
+	VMOVDQU64    0(SI), Z29
+	VPSLLW       $8, Z29, Z28
+	VPSRAW       $8, Z29, Z29
+	VPSRAW       $8, Z28, Z28
+	PREFETCHT0   1088(SI)
+	VMOVDQU64    64(SI), Z31
+	VPSLLW       $8, Z31, Z30
+	VPSRAW       $8, Z31, Z31
+	VPSRAW       $8, Z30, Z30
+	VPBROADCASTD 0(DX), Z27
+	VPDPWSSD     Z28, Z27, Z0
+	VPDPWSSD     Z30, Z27, Z1
+	VPBROADCASTD 0(DX)(R8*1), Z26
+	VPDPWSSD     Z28, Z26, Z2
+	VPDPWSSD     Z30, Z26, Z3
+	VPBROADCASTD 0(DX)(R8*2), Z25
+	VPDPWSSD     Z28, Z25, Z4
+	VPDPWSSD     Z30, Z25, Z5
+	VPBROADCASTD 4(DX), Z27
+	VPDPWSSD     Z29, Z27, Z0
+	VPDPWSSD     Z31, Z27, Z1
+	VPBROADCASTD 4(DX)(R8*1), Z26
+	VPDPWSSD     Z29, Z26, Z2
+	VPDPWSSD     Z31, Z26, Z3
+	VPBROADCASTD 4(DX)(R8*2), Z25
+	VPDPWSSD     Z29, Z25, Z4
+	VPDPWSSD     Z31, Z25, Z5
+	ADDQ         $128, SI
+	ADDQ         $8, DX
+	SUBQ         $4, CX
+	JNZ          columns
+
+	SUBQ         R8, DX
+	MOVQ         DI, CX
+	VMOVDQU32    Z0, (CX)
+	VMOVDQU32    Z1, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z2, (CX)
+	VMOVDQU32    Z3, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z4, (CX)
+	VMOVDQU32    Z5, 64(CX)
+	ADDQ         AX, CX
+	ADDQ         $128, DI
+	SUBQ         $32, BX
+	JNZ          block
+
+	VZEROUPPER
+	RET
+
+// func panel4VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+TEXT ·panel4VNNI(SB), NOSPLIT, $0-48
+	MOVQ         out+0(FP), DI
+	MOVQ         weights+8(FP), SI
+	MOVQ         inputs+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	MOVQ         k+32(FP), R8
+	MOVQ         n+40(FP), AX
+	SHLQ         $2, AX
+	SHLQ         $1, R8
+	LEAQ         (R8)(R8*2), R9
+
+block:
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	MOVQ         k+32(FP), CX
+
+columns:
+	PREFETCHT0   1024(SI)
+	VMOVDQU64    0(SI), Z29
+	VPSLLW       $8, Z29, Z28
+	VPSRAW       $8, Z29, Z29
+	VPSRAW       $8, Z28, Z28
+	PREFETCHT0   1088(SI)
+	VMOVDQU64    64(SI), Z31
+	VPSLLW       $8, Z31, Z30
+	VPSRAW       $8, Z31, Z31
+	VPSRAW       $8, Z30, Z30
+	VPBROADCASTD 0(DX), Z27
+	VPDPWSSD     Z28, Z27, Z0
+	VPDPWSSD     Z30, Z27, Z1
+	VPBROADCASTD 0(DX)(R8*1), Z26
+	VPDPWSSD     Z28, Z26, Z2
+	VPDPWSSD     Z30, Z26, Z3
+	VPBROADCASTD 0(DX)(R8*2), Z25
+	VPDPWSSD     Z28, Z25, Z4
+	VPDPWSSD     Z30, Z25, Z5
+	VPBROADCASTD 0(DX)(R9*1), Z24
+	VPDPWSSD     Z28, Z24, Z6
+	VPDPWSSD     Z30, Z24, Z7
+	VPBROADCASTD 4(DX), Z27
+	VPDPWSSD     Z29, Z27, Z0
+	VPDPWSSD     Z31, Z27, Z1
+	VPBROADCASTD 4(DX)(R8*1), Z26
+	VPDPWSSD     Z29, Z26, Z2
+	VPDPWSSD     Z31, Z26, Z3
+	VPBROADCASTD 4(DX)(R8*2), Z25
+	VPDPWSSD     Z29, Z25, Z4
+	VPDPWSSD     Z31, Z25, Z5
+	VPBROADCASTD 4(DX)(R9*1), Z24
+	VPDPWSSD     Z29, Z24, Z6
+	VPDPWSSD     Z31, Z24, Z7
+	ADDQ         $128, SI
+	ADDQ         $8, DX
+	SUBQ         $4, CX
+	JNZ          columns
+
+	SUBQ         R8, DX
+	MOVQ         DI, CX
+	VMOVDQU32    Z0, (CX)
+	VMOVDQU32    Z1, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z2, (CX)
+	VMOVDQU32    Z3, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z4, (CX)
+	VMOVDQU32    Z5, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z6, (CX)
+	VMOVDQU32    Z7, 64(CX)
+	ADDQ         AX, CX
+	ADDQ         $128, DI
+	SUBQ         $32, BX
+	JNZ          block
+
+	VZEROUPPER
+	RET
+
+// func panel5VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+TEXT ·panel5VNNI(SB), NOSPLIT, $0-48
+	MOVQ         out+0(FP), DI
+	MOVQ         weights+8(FP), SI
+	MOVQ         inputs+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	MOVQ         k+32(FP), R8
+	MOVQ         n+40(FP), AX
+	SHLQ         $2, AX
+	SHLQ         $1, R8
+	LEAQ         (R8)(R8*2), R9
+
+block:
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	MOVQ         k+32(FP), CX
+
+columns:
+	PREFETCHT0   1024(SI)
+	VMOVDQU64    0(SI), Z29
+	VPSLLW       $8, Z29, Z28
+	VPSRAW       $8, Z29, Z29
+	VPSRAW       $8, Z28, Z28
+	PREFETCHT0   1088(SI)
+	VMOVDQU64    64(SI), Z31
+	VPSLLW       $8, Z31, Z30
+	VPSRAW       $8, Z31, Z31
+	VPSRAW       $8, Z30, Z30
+	VPBROADCASTD 0(DX), Z27
+	VPDPWSSD     Z28, Z27, Z0
+	VPDPWSSD     Z30, Z27, Z1
+	VPBROADCASTD 0(DX)(R8*1), Z26
+	VPDPWSSD     Z28, Z26, Z2
+	VPDPWSSD     Z30, Z26, Z3
+	VPBROADCASTD 0(DX)(R8*2), Z25
+	VPDPWSSD     Z28, Z25, Z4
+	VPDPWSSD     Z30, Z25, Z5
+	VPBROADCASTD 0(DX)(R9*1), Z24
+	VPDPWSSD     Z28, Z24, Z6
+	VPDPWSSD     Z30, Z24, Z7
+	VPBROADCASTD 0(DX)(R8*4), Z23
+	VPDPWSSD     Z28, Z23, Z8
+	VPDPWSSD     Z30, Z23, Z9
+	VPBROADCASTD 4(DX), Z27
+	VPDPWSSD     Z29, Z27, Z0
+	VPDPWSSD     Z31, Z27, Z1
+	VPBROADCASTD 4(DX)(R8*1), Z26
+	VPDPWSSD     Z29, Z26, Z2
+	VPDPWSSD     Z31, Z26, Z3
+	VPBROADCASTD 4(DX)(R8*2), Z25
+	VPDPWSSD     Z29, Z25, Z4
+	VPDPWSSD     Z31, Z25, Z5
+	VPBROADCASTD 4(DX)(R9*1), Z24
+	VPDPWSSD     Z29, Z24, Z6
+	VPDPWSSD     Z31, Z24, Z7
+	VPBROADCASTD 4(DX)(R8*4), Z23
+	VPDPWSSD     Z29, Z23, Z8
+	VPDPWSSD     Z31, Z23, Z9
+	ADDQ         $128, SI
+	ADDQ         $8, DX
+	SUBQ         $4, CX
+	JNZ          columns
+
+	SUBQ         R8, DX
+	MOVQ         DI, CX
+	VMOVDQU32    Z0, (CX)
+	VMOVDQU32    Z1, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z2, (CX)
+	VMOVDQU32    Z3, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z4, (CX)
+	VMOVDQU32    Z5, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z6, (CX)
+	VMOVDQU32    Z7, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z8, (CX)
+	VMOVDQU32    Z9, 64(CX)
+	ADDQ         AX, CX
+	ADDQ         $128, DI
+	SUBQ         $32, BX
+	JNZ          block
+
+	VZEROUPPER
+	RET
+
+// func panel6VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+TEXT ·panel6VNNI(SB), NOSPLIT, $0-48
+	MOVQ         out+0(FP), DI
+	MOVQ         weights+8(FP), SI
+	MOVQ         inputs+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	MOVQ         k+32(FP), R8
+	MOVQ         n+40(FP), AX
+	SHLQ         $2, AX
+	SHLQ         $1, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R9)(R8*2), R10
+
+block:
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
+	VPXORD       Z11, Z11, Z11
+	MOVQ         k+32(FP), CX
+
+columns:
+	PREFETCHT0   1024(SI)
+	VMOVDQU64    0(SI), Z29
+	VPSLLW       $8, Z29, Z28
+	VPSRAW       $8, Z29, Z29
+	VPSRAW       $8, Z28, Z28
+	PREFETCHT0   1088(SI)
+	VMOVDQU64    64(SI), Z31
+	VPSLLW       $8, Z31, Z30
+	VPSRAW       $8, Z31, Z31
+	VPSRAW       $8, Z30, Z30
+	VPBROADCASTD 0(DX), Z27
+	VPDPWSSD     Z28, Z27, Z0
+	VPDPWSSD     Z30, Z27, Z1
+	VPBROADCASTD 0(DX)(R8*1), Z26
+	VPDPWSSD     Z28, Z26, Z2
+	VPDPWSSD     Z30, Z26, Z3
+	VPBROADCASTD 0(DX)(R8*2), Z25
+	VPDPWSSD     Z28, Z25, Z4
+	VPDPWSSD     Z30, Z25, Z5
+	VPBROADCASTD 0(DX)(R9*1), Z24
+	VPDPWSSD     Z28, Z24, Z6
+	VPDPWSSD     Z30, Z24, Z7
+	VPBROADCASTD 0(DX)(R8*4), Z23
+	VPDPWSSD     Z28, Z23, Z8
+	VPDPWSSD     Z30, Z23, Z9
+	VPBROADCASTD 0(DX)(R10*1), Z22
+	VPDPWSSD     Z28, Z22, Z10
+	VPDPWSSD     Z30, Z22, Z11
+	VPBROADCASTD 4(DX), Z27
+	VPDPWSSD     Z29, Z27, Z0
+	VPDPWSSD     Z31, Z27, Z1
+	VPBROADCASTD 4(DX)(R8*1), Z26
+	VPDPWSSD     Z29, Z26, Z2
+	VPDPWSSD     Z31, Z26, Z3
+	VPBROADCASTD 4(DX)(R8*2), Z25
+	VPDPWSSD     Z29, Z25, Z4
+	VPDPWSSD     Z31, Z25, Z5
+	VPBROADCASTD 4(DX)(R9*1), Z24
+	VPDPWSSD     Z29, Z24, Z6
+	VPDPWSSD     Z31, Z24, Z7
+	VPBROADCASTD 4(DX)(R8*4), Z23
+	VPDPWSSD     Z29, Z23, Z8
+	VPDPWSSD     Z31, Z23, Z9
+	VPBROADCASTD 4(DX)(R10*1), Z22
+	VPDPWSSD     Z29, Z22, Z10
+	VPDPWSSD     Z31, Z22, Z11
+	ADDQ         $128, SI
+	ADDQ         $8, DX
+	SUBQ         $4, CX
+	JNZ          columns
+
+	SUBQ         R8, DX
+	MOVQ         DI, CX
+	VMOVDQU32    Z0, (CX)
+	VMOVDQU32    Z1, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z2, (CX)
+	VMOVDQU32    Z3, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z4, (CX)
+	VMOVDQU32    Z5, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z6, (CX)
+	VMOVDQU32    Z7, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z8, (CX)
+	VMOVDQU32    Z9, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z10, (CX)
+	VMOVDQU32    Z11, 64(CX)
+	ADDQ         AX, CX
+	ADDQ         $128, DI
+	SUBQ         $32, BX
+	JNZ          block
+
+	VZEROUPPER
+	RET
+
+// func panel7VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+TEXT ·panel7VNNI(SB), NOSPLIT, $0-48
+	MOVQ         out+0(FP), DI
+	MOVQ         weights+8(FP), SI
+	MOVQ         inputs+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	MOVQ         k+32(FP), R8
+	MOVQ         n+40(FP), AX
+	SHLQ         $2, AX
+	SHLQ         $1, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R9)(R8*2), R10
+
+block:
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
+	VPXORD       Z11, Z11, Z11
+	VPXORD       Z12, Z12, Z12
+	VPXORD       Z13, Z13, Z13
+	MOVQ         k+32(FP), CX
+
+columns:
+	PREFETCHT0   1024(SI)
+	VMOVDQU64    0(SI), Z29
+	VPSLLW       $8, Z29, Z28
+	VPSRAW       $8, Z29, Z29
+	VPSRAW       $8, Z28, Z28
+	PREFETCHT0   1088(SI)
+	VMOVDQU64    64(SI), Z31
+	VPSLLW       $8, Z31, Z30
+	VPSRAW       $8, Z31, Z31
+	VPSRAW       $8, Z30, Z30
+	VPBROADCASTD 0(DX), Z27
+	VPDPWSSD     Z28, Z27, Z0
+	VPDPWSSD     Z30, Z27, Z1
+	VPBROADCASTD 0(DX)(R8*1), Z26
+	VPDPWSSD     Z28, Z26, Z2
+	VPDPWSSD     Z30, Z26, Z3
+	VPBROADCASTD 0(DX)(R8*2), Z25
+	VPDPWSSD     Z28, Z25, Z4
+	VPDPWSSD     Z30, Z25, Z5
+	VPBROADCASTD 0(DX)(R9*1), Z24
+	VPDPWSSD     Z28, Z24, Z6
+	VPDPWSSD     Z30, Z24, Z7
+	VPBROADCASTD 0(DX)(R8*4), Z23
+	VPDPWSSD     Z28, Z23, Z8
+	VPDPWSSD     Z30, Z23, Z9
+	VPBROADCASTD 0(DX)(R10*1), Z22
+	VPDPWSSD     Z28, Z22, Z10
+	VPDPWSSD     Z30, Z22, Z11
+	VPBROADCASTD 0(DX)(R9*2), Z21
+	VPDPWSSD     Z28, Z21, Z12
+	VPDPWSSD     Z30, Z21, Z13
+	VPBROADCASTD 4(DX), Z27
+	VPDPWSSD     Z29, Z27, Z0
+	VPDPWSSD     Z31, Z27, Z1
+	VPBROADCASTD 4(DX)(R8*1), Z26
+	VPDPWSSD     Z29, Z26, Z2
+	VPDPWSSD     Z31, Z26, Z3
+	VPBROADCASTD 4(DX)(R8*2), Z25
+	VPDPWSSD     Z29, Z25, Z4
+	VPDPWSSD     Z31, Z25, Z5
+	VPBROADCASTD 4(DX)(R9*1), Z24
+	VPDPWSSD     Z29, Z24, Z6
+	VPDPWSSD     Z31, Z24, Z7
+	VPBROADCASTD 4(DX)(R8*4), Z23
+	VPDPWSSD     Z29, Z23, Z8
+	VPDPWSSD     Z31, Z23, Z9
+	VPBROADCASTD 4(DX)(R10*1), Z22
+	VPDPWSSD     Z29, Z22, Z10
+	VPDPWSSD     Z31, Z22, Z11
+	VPBROADCASTD 4(DX)(R9*2), Z21
+	VPDPWSSD     Z29, Z21, Z12
+	VPDPWSSD     Z31, Z21, Z13
+	ADDQ         $128, SI
+	ADDQ         $8, DX
+	SUBQ         $4, CX
+	JNZ          columns
+
+	SUBQ         R8, DX
+	MOVQ         DI, CX
+	VMOVDQU32    Z0, (CX)
+	VMOVDQU32    Z1, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z2, (CX)
+	VMOVDQU32    Z3, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z4, (CX)
+	VMOVDQU32    Z5, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z6, (CX)
+	VMOVDQU32    Z7, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z8, (CX)
+	VMOVDQU32    Z9, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z10, (CX)
+	VMOVDQU32    Z11, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z12, (CX)
+	VMOVDQU32    Z13, 64(CX)
+	ADDQ         AX, CX
+	ADDQ         $128, DI
+	SUBQ         $32, BX
+	JNZ          block
+
+	VZEROUPPER
+	RET
+
+// func panel8VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+TEXT ·panel8VNNI(SB), NOSPLIT, $0-48
+	MOVQ         out+0(FP), DI
+	MOVQ         weights+8(FP), SI
+	MOVQ         inputs+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	MOVQ         k+32(FP), R8
+	MOVQ         n+40(FP), AX
+	SHLQ         $2, AX
+	SHLQ         $1, R8
+	LEAQ         (R8)(R8*2), R9
 	LEAQ         (R9)(R8*2), R10
 	LEAQ         (R10)(R8*2), R11
-	LEAQ         (R11)(R8*2), R12
-	LEAQ         (R12)(R8*2), R13
-	LEAQ         (R13)(R8*2), R15
+
+block:
 	VPXORD       Z0, Z0, Z0
 	VPXORD       Z1, Z1, Z1
 	VPXORD       Z2, Z2, Z2
@@ -407,97 +912,922 @@ TEXT ·panelProductsVNNI(SB), NOSPLIT, $0-64
 	VPXORD       Z13, Z13, Z13
 	VPXORD       Z14, Z14, Z14
 	VPXORD       Z15, Z15, Z15
-	XORQ         AX, AX
+	MOVQ         k+32(FP), CX
 
-pairs:
-	PREFETCHT1   (R14)
-	VPMOVSXBW    (SI), Z16
-	VPMOVSXBW    32(SI), Z17
-	VPBROADCASTD (DX)(AX*1), Z18
-	VPDPWSSD     Z16, Z18, Z0
-	VPDPWSSD     Z17, Z18, Z1
-	VPBROADCASTD (BX)(AX*1), Z19
-	VPDPWSSD     Z16, Z19, Z2
-	VPDPWSSD     Z17, Z19, Z3
-	VPBROADCASTD (R9)(AX*1), Z20
-	VPDPWSSD     Z16, Z20, Z4
-	VPDPWSSD     Z17, Z20, Z5
-	VPBROADCASTD (R10)(AX*1), Z21
-	VPDPWSSD     Z16, Z21, Z6
-	VPDPWSSD     Z17, Z21, Z7
-	VPBROADCASTD (R11)(AX*1), Z22
-	VPDPWSSD     Z16, Z22, Z8
-	VPDPWSSD     Z17, Z22, Z9
-	VPBROADCASTD (R12)(AX*1), Z23
-	VPDPWSSD     Z16, Z23, Z10
-	VPDPWSSD     Z17, Z23, Z11
-	VPBROADCASTD (R13)(AX*1), Z24
-	VPDPWSSD     Z16, Z24, Z12
-	VPDPWSSD     Z17, Z24, Z13
-	VPBROADCASTD (R15)(AX*1), Z25
-	VPDPWSSD     Z16, Z25, Z14
-	VPDPWSSD     Z17, Z25, Z15
-	ADDQ         $64, SI
-	ADDQ         $64, R14
-	ADDQ         $4, AX
-	CMPQ         AX, CX
-	JLT          pairs
+columns:
+	PREFETCHT0   1024(SI)
+	VMOVDQU64    0(SI), Z29
+	VPSLLW       $8, Z29, Z28
+	VPSRAW       $8, Z29, Z29
+	VPSRAW       $8, Z28, Z28
+	PREFETCHT0   1088(SI)
+	VMOVDQU64    64(SI), Z31
+	VPSLLW       $8, Z31, Z30
+	VPSRAW       $8, Z31, Z31
+	VPSRAW       $8, Z30, Z30
+	VPBROADCASTD 0(DX), Z27
+	VPDPWSSD     Z28, Z27, Z0
+	VPDPWSSD     Z30, Z27, Z1
+	VPBROADCASTD 0(DX)(R8*1), Z26
+	VPDPWSSD     Z28, Z26, Z2
+	VPDPWSSD     Z30, Z26, Z3
+	VPBROADCASTD 0(DX)(R8*2), Z25
+	VPDPWSSD     Z28, Z25, Z4
+	VPDPWSSD     Z30, Z25, Z5
+	VPBROADCASTD 0(DX)(R9*1), Z24
+	VPDPWSSD     Z28, Z24, Z6
+	VPDPWSSD     Z30, Z24, Z7
+	VPBROADCASTD 0(DX)(R8*4), Z23
+	VPDPWSSD     Z28, Z23, Z8
+	VPDPWSSD     Z30, Z23, Z9
+	VPBROADCASTD 0(DX)(R10*1), Z22
+	VPDPWSSD     Z28, Z22, Z10
+	VPDPWSSD     Z30, Z22, Z11
+	VPBROADCASTD 0(DX)(R9*2), Z21
+	VPDPWSSD     Z28, Z21, Z12
+	VPDPWSSD     Z30, Z21, Z13
+	VPBROADCASTD 0(DX)(R11*1), Z20
+	VPDPWSSD     Z28, Z20, Z14
+	VPDPWSSD     Z30, Z20, Z15
+	VPBROADCASTD 4(DX), Z27
+	VPDPWSSD     Z29, Z27, Z0
+	VPDPWSSD     Z31, Z27, Z1
+	VPBROADCASTD 4(DX)(R8*1), Z26
+	VPDPWSSD     Z29, Z26, Z2
+	VPDPWSSD     Z31, Z26, Z3
+	VPBROADCASTD 4(DX)(R8*2), Z25
+	VPDPWSSD     Z29, Z25, Z4
+	VPDPWSSD     Z31, Z25, Z5
+	VPBROADCASTD 4(DX)(R9*1), Z24
+	VPDPWSSD     Z29, Z24, Z6
+	VPDPWSSD     Z31, Z24, Z7
+	VPBROADCASTD 4(DX)(R8*4), Z23
+	VPDPWSSD     Z29, Z23, Z8
+	VPDPWSSD     Z31, Z23, Z9
+	VPBROADCASTD 4(DX)(R10*1), Z22
+	VPDPWSSD     Z29, Z22, Z10
+	VPDPWSSD     Z31, Z22, Z11
+	VPBROADCASTD 4(DX)(R9*2), Z21
+	VPDPWSSD     Z29, Z21, Z12
+	VPDPWSSD     Z31, Z21, Z13
+	VPBROADCASTD 4(DX)(R11*1), Z20
+	VPDPWSSD     Z29, Z20, Z14
+	VPDPWSSD     Z31, Z20, Z15
+	ADDQ         $128, SI
+	ADDQ         $8, DX
+	SUBQ         $4, CX
+	JNZ          columns
 
-	MOVQ         n+40(FP), R9
-	SHLQ         $2, R9
-	MOVQ         first+56(FP), AX
-	TESTQ        AX, AX
-	JNE          store
-	MOVQ         DI, DX
-	VPADDD       (DX), Z0, Z0
-	VPADDD       64(DX), Z1, Z1
-	ADDQ         R9, DX
-	VPADDD       (DX), Z2, Z2
-	VPADDD       64(DX), Z3, Z3
-	ADDQ         R9, DX
-	VPADDD       (DX), Z4, Z4
-	VPADDD       64(DX), Z5, Z5
-	ADDQ         R9, DX
-	VPADDD       (DX), Z6, Z6
-	VPADDD       64(DX), Z7, Z7
-	ADDQ         R9, DX
-	VPADDD       (DX), Z8, Z8
-	VPADDD       64(DX), Z9, Z9
-	ADDQ         R9, DX
-	VPADDD       (DX), Z10, Z10
-	VPADDD       64(DX), Z11, Z11
-	ADDQ         R9, DX
-	VPADDD       (DX), Z12, Z12
-	VPADDD       64(DX), Z13, Z13
-	ADDQ         R9, DX
-	VPADDD       (DX), Z14, Z14
-	VPADDD       64(DX), Z15, Z15
-	ADDQ         R9, DX
+	SUBQ         R8, DX
+	MOVQ         DI, CX
+	VMOVDQU32    Z0, (CX)
+	VMOVDQU32    Z1, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z2, (CX)
+	VMOVDQU32    Z3, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z4, (CX)
+	VMOVDQU32    Z5, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z6, (CX)
+	VMOVDQU32    Z7, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z8, (CX)
+	VMOVDQU32    Z9, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z10, (CX)
+	VMOVDQU32    Z11, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z12, (CX)
+	VMOVDQU32    Z13, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z14, (CX)
+	VMOVDQU32    Z15, 64(CX)
+	ADDQ         AX, CX
+	ADDQ         $128, DI
+	SUBQ         $32, BX
+	JNZ          block
 
-store:
-	VMOVDQU32    Z0, (DI)
-	VMOVDQU32    Z1, 64(DI)
-	ADDQ         R9, DI
-	VMOVDQU32    Z2, (DI)
-	VMOVDQU32    Z3, 64(DI)
-	ADDQ         R9, DI
-	VMOVDQU32    Z4, (DI)
-	VMOVDQU32    Z5, 64(DI)
-	ADDQ         R9, DI
-	VMOVDQU32    Z6, (DI)
-	VMOVDQU32    Z7, 64(DI)
-	ADDQ         R9, DI
-	VMOVDQU32    Z8, (DI)
-	VMOVDQU32    Z9, 64(DI)
-	ADDQ         R9, DI
-	VMOVDQU32    Z10, (DI)
-	VMOVDQU32    Z11, 64(DI)
-	ADDQ         R9, DI
-	VMOVDQU32    Z12, (DI)
-	VMOVDQU32    Z13, 64(DI)
-	ADDQ         R9, DI
-	VMOVDQU32    Z14, (DI)
-	VMOVDQU32    Z15, 64(DI)
-	ADDQ         R9, DI
+	VZEROUPPER
+	RET
+
+// func panel9VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+TEXT ·panel9VNNI(SB), NOSPLIT, $0-48
+	MOVQ         out+0(FP), DI
+	MOVQ         weights+8(FP), SI
+	MOVQ         inputs+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	MOVQ         k+32(FP), R8
+	MOVQ         n+40(FP), AX
+	SHLQ         $2, AX
+	SHLQ         $1, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R9)(R8*2), R10
+	LEAQ         (R10)(R8*2), R11
+
+block:
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
+	VPXORD       Z11, Z11, Z11
+	VPXORD       Z12, Z12, Z12
+	VPXORD       Z13, Z13, Z13
+	VPXORD       Z14, Z14, Z14
+	VPXORD       Z15, Z15, Z15
+	VPXORD       Z16, Z16, Z16
+	VPXORD       Z17, Z17, Z17
+	MOVQ         k+32(FP), CX
+
+columns:
+	PREFETCHT0   1024(SI)
+	VMOVDQU64    0(SI), Z29
+	VPSLLW       $8, Z29, Z28
+	VPSRAW       $8, Z29, Z29
+	VPSRAW       $8, Z28, Z28
+	PREFETCHT0   1088(SI)
+	VMOVDQU64    64(SI), Z31
+	VPSLLW       $8, Z31, Z30
+	VPSRAW       $8, Z31, Z31
+	VPSRAW       $8, Z30, Z30
+	VPBROADCASTD 0(DX), Z27
+	VPDPWSSD     Z28, Z27, Z0
+	VPDPWSSD     Z30, Z27, Z1
+	VPBROADCASTD 0(DX)(R8*1), Z26
+	VPDPWSSD     Z28, Z26, Z2
+	VPDPWSSD     Z30, Z26, Z3
+	VPBROADCASTD 0(DX)(R8*2), Z25
+	VPDPWSSD     Z28, Z25, Z4
+	VPDPWSSD     Z30, Z25, Z5
+	VPBROADCASTD 0(DX)(R9*1), Z24
+	VPDPWSSD     Z28, Z24, Z6
+	VPDPWSSD     Z30, Z24, Z7
+	VPBROADCASTD 0(DX)(R8*4), Z23
+	VPDPWSSD     Z28, Z23, Z8
+	VPDPWSSD     Z30, Z23, Z9
+	VPBROADCASTD 0(DX)(R10*1), Z22
+	VPDPWSSD     Z28, Z22, Z10
+	VPDPWSSD     Z30, Z22, Z11
+	VPBROADCASTD 0(DX)(R9*2), Z21
+	VPDPWSSD     Z28, Z21, Z12
+	VPDPWSSD     Z30, Z21, Z13
+	VPBROADCASTD 0(DX)(R11*1), Z20
+	VPDPWSSD     Z28, Z20, Z14
+	VPDPWSSD     Z30, Z20, Z15
+	VPBROADCASTD 0(DX)(R8*8), Z19
+	VPDPWSSD     Z28, Z19, Z16
+	VPDPWSSD     Z30, Z19, Z17
+	VPBROADCASTD 4(DX), Z27
+	VPDPWSSD     Z29, Z27, Z0
+	VPDPWSSD     Z31, Z27, Z1
+	VPBROADCASTD 4(DX)(R8*1), Z26
+	VPDPWSSD     Z29, Z26, Z2
+	VPDPWSSD     Z31, Z26, Z3
+	VPBROADCASTD 4(DX)(R8*2), Z25
+	VPDPWSSD     Z29, Z25, Z4
+	VPDPWSSD     Z31, Z25, Z5
+	VPBROADCASTD 4(DX)(R9*1), Z24
+	VPDPWSSD     Z29, Z24, Z6
+	VPDPWSSD     Z31, Z24, Z7
+	VPBROADCASTD 4(DX)(R8*4), Z23
+	VPDPWSSD     Z29, Z23, Z8
+	VPDPWSSD     Z31, Z23, Z9
+	VPBROADCASTD 4(DX)(R10*1), Z22
+	VPDPWSSD     Z29, Z22, Z10
+	VPDPWSSD     Z31, Z22, Z11
+	VPBROADCASTD 4(DX)(R9*2), Z21
+	VPDPWSSD     Z29, Z21, Z12
+	VPDPWSSD     Z31, Z21, Z13
+	VPBROADCASTD 4(DX)(R11*1), Z20
+	VPDPWSSD     Z29, Z20, Z14
+	VPDPWSSD     Z31, Z20, Z15
+	VPBROADCASTD 4(DX)(R8*8), Z19
+	VPDPWSSD     Z29, Z19, Z16
+	VPDPWSSD     Z31, Z19, Z17
+	ADDQ         $128, SI
+	ADDQ         $8, DX
+	SUBQ         $4, CX
+	JNZ          columns
+
+	SUBQ         R8, DX
+	MOVQ         DI, CX
+	VMOVDQU32    Z0, (CX)
+	VMOVDQU32    Z1, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z2, (CX)
+	VMOVDQU32    Z3, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z4, (CX)
+	VMOVDQU32    Z5, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z6, (CX)
+	VMOVDQU32    Z7, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z8, (CX)
+	VMOVDQU32    Z9, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z10, (CX)
+	VMOVDQU32    Z11, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z12, (CX)
+	VMOVDQU32    Z13, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z14, (CX)
+	VMOVDQU32    Z15, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z16, (CX)
+	VMOVDQU32    Z17, 64(CX)
+	ADDQ         AX, CX
+	ADDQ         $128, DI
+	SUBQ         $32, BX
+	JNZ          block
+
+	VZEROUPPER
+	RET
+
+// func panel10VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+TEXT ·panel10VNNI(SB), NOSPLIT, $0-48
+	MOVQ         out+0(FP), DI
+	MOVQ         weights+8(FP), SI
+	MOVQ         inputs+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	MOVQ         k+32(FP), R8
+	MOVQ         n+40(FP), AX
+	SHLQ         $2, AX
+	SHLQ         $1, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R9)(R8*2), R10
+	LEAQ         (R10)(R8*2), R11
+	LEAQ         (R11)(R8*2), R12
+
+block:
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
+	VPXORD       Z11, Z11, Z11
+	VPXORD       Z12, Z12, Z12
+	VPXORD       Z13, Z13, Z13
+	VPXORD       Z14, Z14, Z14
+	VPXORD       Z15, Z15, Z15
+	VPXORD       Z16, Z16, Z16
+	VPXORD       Z17, Z17, Z17
+	VPXORD       Z18, Z18, Z18
+	VPXORD       Z19, Z19, Z19
+	MOVQ         k+32(FP), CX
+
+columns:
+	PREFETCHT0   1024(SI)
+	VMOVDQU64    0(SI), Z29
+	VPSLLW       $8, Z29, Z28
+	VPSRAW       $8, Z29, Z29
+	VPSRAW       $8, Z28, Z28
+	PREFETCHT0   1088(SI)
+	VMOVDQU64    64(SI), Z31
+	VPSLLW       $8, Z31, Z30
+	VPSRAW       $8, Z31, Z31
+	VPSRAW       $8, Z30, Z30
+	VPBROADCASTD 0(DX), Z27
+	VPDPWSSD     Z28, Z27, Z0
+	VPDPWSSD     Z30, Z27, Z1
+	VPBROADCASTD 0(DX)(R8*1), Z26
+	VPDPWSSD     Z28, Z26, Z2
+	VPDPWSSD     Z30, Z26, Z3
+	VPBROADCASTD 0(DX)(R8*2), Z25
+	VPDPWSSD     Z28, Z25, Z4
+	VPDPWSSD     Z30, Z25, Z5
+	VPBROADCASTD 0(DX)(R9*1), Z24
+	VPDPWSSD     Z28, Z24, Z6
+	VPDPWSSD     Z30, Z24, Z7
+	VPBROADCASTD 0(DX)(R8*4), Z23
+	VPDPWSSD     Z28, Z23, Z8
+	VPDPWSSD     Z30, Z23, Z9
+	VPBROADCASTD 0(DX)(R10*1), Z22
+	VPDPWSSD     Z28, Z22, Z10
+	VPDPWSSD     Z30, Z22, Z11
+	VPBROADCASTD 0(DX)(R9*2), Z21
+	VPDPWSSD     Z28, Z21, Z12
+	VPDPWSSD     Z30, Z21, Z13
+	VPBROADCASTD 0(DX)(R11*1), Z20
+	VPDPWSSD     Z28, Z20, Z14
+	VPDPWSSD     Z30, Z20, Z15
+	VPBROADCASTD 0(DX)(R8*8), Z27
+	VPDPWSSD     Z28, Z27, Z16
+	VPDPWSSD     Z30, Z27, Z17
+	VPBROADCASTD 0(DX)(R12*1), Z26
+	VPDPWSSD     Z28, Z26, Z18
+	VPDPWSSD     Z30, Z26, Z19
+	VPBROADCASTD 4(DX), Z27
+	VPDPWSSD     Z29, Z27, Z0
+	VPDPWSSD     Z31, Z27, Z1
+	VPBROADCASTD 4(DX)(R8*1), Z26
+	VPDPWSSD     Z29, Z26, Z2
+	VPDPWSSD     Z31, Z26, Z3
+	VPBROADCASTD 4(DX)(R8*2), Z25
+	VPDPWSSD     Z29, Z25, Z4
+	VPDPWSSD     Z31, Z25, Z5
+	VPBROADCASTD 4(DX)(R9*1), Z24
+	VPDPWSSD     Z29, Z24, Z6
+	VPDPWSSD     Z31, Z24, Z7
+	VPBROADCASTD 4(DX)(R8*4), Z23
+	VPDPWSSD     Z29, Z23, Z8
+	VPDPWSSD     Z31, Z23, Z9
+	VPBROADCASTD 4(DX)(R10*1), Z22
+	VPDPWSSD     Z29, Z22, Z10
+	VPDPWSSD     Z31, Z22, Z11
+	VPBROADCASTD 4(DX)(R9*2), Z21
+	VPDPWSSD     Z29, Z21, Z12
+	VPDPWSSD     Z31, Z21, Z13
+	VPBROADCASTD 4(DX)(R11*1), Z20
+	VPDPWSSD     Z29, Z20, Z14
+	VPDPWSSD     Z31, Z20, Z15
+	VPBROADCASTD 4(DX)(R8*8), Z27
+	VPDPWSSD     Z29, Z27, Z16
+	VPDPWSSD     Z31, Z27, Z17
+	VPBROADCASTD 4(DX)(R12*1), Z26
+	VPDPWSSD     Z29, Z26, Z18
+	VPDPWSSD     Z31, Z26, Z19
+	ADDQ         $128, SI
+	ADDQ         $8, DX
+	SUBQ         $4, CX
+	JNZ          columns
+
+	SUBQ         R8, DX
+	MOVQ         DI, CX
+	VMOVDQU32    Z0, (CX)
+	VMOVDQU32    Z1, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z2, (CX)
+	VMOVDQU32    Z3, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z4, (CX)
+	VMOVDQU32    Z5, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z6, (CX)
+	VMOVDQU32    Z7, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z8, (CX)
+	VMOVDQU32    Z9, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z10, (CX)
+	VMOVDQU32    Z11, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z12, (CX)
+	VMOVDQU32    Z13, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z14, (CX)
+	VMOVDQU32    Z15, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z16, (CX)
+	VMOVDQU32    Z17, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z18, (CX)
+	VMOVDQU32    Z19, 64(CX)
+	ADDQ         AX, CX
+	ADDQ         $128, DI
+	SUBQ         $32, BX
+	JNZ          block
+
+	VZEROUPPER
+	RET
+
+// func panel11VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+TEXT ·panel11VNNI(SB), NOSPLIT, $0-48
+	MOVQ         out+0(FP), DI
+	MOVQ         weights+8(FP), SI
+	MOVQ         inputs+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	MOVQ         k+32(FP), R8
+	MOVQ         n+40(FP), AX
+	SHLQ         $2, AX
+	SHLQ         $1, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R9)(R8*2), R10
+	LEAQ         (R10)(R8*2), R11
+	LEAQ         (R11)(R8*2), R12
+
+block:
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
+	VPXORD       Z11, Z11, Z11
+	VPXORD       Z12, Z12, Z12
+	VPXORD       Z13, Z13, Z13
+	VPXORD       Z14, Z14, Z14
+	VPXORD       Z15, Z15, Z15
+	VPXORD       Z16, Z16, Z16
+	VPXORD       Z17, Z17, Z17
+	VPXORD       Z18, Z18, Z18
+	VPXORD       Z19, Z19, Z19
+	VPXORD       Z20, Z20, Z20
+	VPXORD       Z21, Z21, Z21
+	MOVQ         k+32(FP), CX
+
+columns:
+	PREFETCHT0   1024(SI)
+	VMOVDQU64    0(SI), Z29
+	VPSLLW       $8, Z29, Z28
+	VPSRAW       $8, Z29, Z29
+	VPSRAW       $8, Z28, Z28
+	PREFETCHT0   1088(SI)
+	VMOVDQU64    64(SI), Z31
+	VPSLLW       $8, Z31, Z30
+	VPSRAW       $8, Z31, Z31
+	VPSRAW       $8, Z30, Z30
+	VPBROADCASTD 0(DX), Z27
+	VPDPWSSD     Z28, Z27, Z0
+	VPDPWSSD     Z30, Z27, Z1
+	VPBROADCASTD 0(DX)(R8*1), Z26
+	VPDPWSSD     Z28, Z26, Z2
+	VPDPWSSD     Z30, Z26, Z3
+	VPBROADCASTD 0(DX)(R8*2), Z25
+	VPDPWSSD     Z28, Z25, Z4
+	VPDPWSSD     Z30, Z25, Z5
+	VPBROADCASTD 0(DX)(R9*1), Z24
+	VPDPWSSD     Z28, Z24, Z6
+	VPDPWSSD     Z30, Z24, Z7
+	VPBROADCASTD 0(DX)(R8*4), Z23
+	VPDPWSSD     Z28, Z23, Z8
+	VPDPWSSD     Z30, Z23, Z9
+	VPBROADCASTD 0(DX)(R10*1), Z22
+	VPDPWSSD     Z28, Z22, Z10
+	VPDPWSSD     Z30, Z22, Z11
+	VPBROADCASTD 0(DX)(R9*2), Z27
+	VPDPWSSD     Z28, Z27, Z12
+	VPDPWSSD     Z30, Z27, Z13
+	VPBROADCASTD 0(DX)(R11*1), Z26
+	VPDPWSSD     Z28, Z26, Z14
+	VPDPWSSD     Z30, Z26, Z15
+	VPBROADCASTD 0(DX)(R8*8), Z25
+	VPDPWSSD     Z28, Z25, Z16
+	VPDPWSSD     Z30, Z25, Z17
+	VPBROADCASTD 0(DX)(R12*1), Z24
+	VPDPWSSD     Z28, Z24, Z18
+	VPDPWSSD     Z30, Z24, Z19
+	VPBROADCASTD 0(DX)(R10*2), Z23
+	VPDPWSSD     Z28, Z23, Z20
+	VPDPWSSD     Z30, Z23, Z21
+	VPBROADCASTD 4(DX), Z27
+	VPDPWSSD     Z29, Z27, Z0
+	VPDPWSSD     Z31, Z27, Z1
+	VPBROADCASTD 4(DX)(R8*1), Z26
+	VPDPWSSD     Z29, Z26, Z2
+	VPDPWSSD     Z31, Z26, Z3
+	VPBROADCASTD 4(DX)(R8*2), Z25
+	VPDPWSSD     Z29, Z25, Z4
+	VPDPWSSD     Z31, Z25, Z5
+	VPBROADCASTD 4(DX)(R9*1), Z24
+	VPDPWSSD     Z29, Z24, Z6
+	VPDPWSSD     Z31, Z24, Z7
+	VPBROADCASTD 4(DX)(R8*4), Z23
+	VPDPWSSD     Z29, Z23, Z8
+	VPDPWSSD     Z31, Z23, Z9
+	VPBROADCASTD 4(DX)(R10*1), Z22
+	VPDPWSSD     Z29, Z22, Z10
+	VPDPWSSD     Z31, Z22, Z11
+	VPBROADCASTD 4(DX)(R9*2), Z27
+	VPDPWSSD     Z29, Z27, Z12
+	VPDPWSSD     Z31, Z27, Z13
+	VPBROADCASTD 4(DX)(R11*1), Z26
+	VPDPWSSD     Z29, Z26, Z14
+	VPDPWSSD     Z31, Z26, Z15
+	VPBROADCASTD 4(DX)(R8*8), Z25
+	VPDPWSSD     Z29, Z25, Z16
+	VPDPWSSD     Z31, Z25, Z17
+	VPBROADCASTD 4(DX)(R12*1), Z24
+	VPDPWSSD     Z29, Z24, Z18
+	VPDPWSSD     Z31, Z24, Z19
+	VPBROADCASTD 4(DX)(R10*2), Z23
+	VPDPWSSD     Z29, Z23, Z20
+	VPDPWSSD     Z31, Z23, Z21
+	ADDQ         $128, SI
+	ADDQ         $8, DX
+	SUBQ         $4, CX
+	JNZ          columns
+
+	SUBQ         R8, DX
+	MOVQ         DI, CX
+	VMOVDQU32    Z0, (CX)
+	VMOVDQU32    Z1, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z2, (CX)
+	VMOVDQU32    Z3, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z4, (CX)
+	VMOVDQU32    Z5, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z6, (CX)
+	VMOVDQU32    Z7, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z8, (CX)
+	VMOVDQU32    Z9, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z10, (CX)
+	VMOVDQU32    Z11, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z12, (CX)
+	VMOVDQU32    Z13, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z14, (CX)
+	VMOVDQU32    Z15, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z16, (CX)
+	VMOVDQU32    Z17, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z18, (CX)
+	VMOVDQU32    Z19, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z20, (CX)
+	VMOVDQU32    Z21, 64(CX)
+	ADDQ         AX, CX
+	ADDQ         $128, DI
+	SUBQ         $32, BX
+	JNZ          block
+
+	VZEROUPPER
+	RET
+
+// func panel12VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+TEXT ·panel12VNNI(SB), NOSPLIT, $0-48
+	MOVQ         out+0(FP), DI
+	MOVQ         weights+8(FP), SI
+	MOVQ         inputs+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	MOVQ         k+32(FP), R8
+	MOVQ         n+40(FP), AX
+	SHLQ         $2, AX
+	SHLQ         $1, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R9)(R8*2), R10
+	LEAQ         (R10)(R8*2), R11
+	LEAQ         (R11)(R8*2), R12
+	LEAQ         (R12)(R8*2), R13
+
+block:
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
+	VPXORD       Z11, Z11, Z11
+	VPXORD       Z12, Z12, Z12
+	VPXORD       Z13, Z13, Z13
+	VPXORD       Z14, Z14, Z14
+	VPXORD       Z15, Z15, Z15
+	VPXORD       Z16, Z16, Z16
+	VPXORD       Z17, Z17, Z17
+	VPXORD       Z18, Z18, Z18
+	VPXORD       Z19, Z19, Z19
+	VPXORD       Z20, Z20, Z20
+	VPXORD       Z21, Z21, Z21
+	VPXORD       Z22, Z22, Z22
+	VPXORD       Z23, Z23, Z23
+	MOVQ         k+32(FP), CX
+
+columns:
+	PREFETCHT0   1024(SI)
+	VMOVDQU64    0(SI), Z29
+	VPSLLW       $8, Z29, Z28
+	VPSRAW       $8, Z29, Z29
+	VPSRAW       $8, Z28, Z28
+	PREFETCHT0   1088(SI)
+	VMOVDQU64    64(SI), Z31
+	VPSLLW       $8, Z31, Z30
+	VPSRAW       $8, Z31, Z31
+	VPSRAW       $8, Z30, Z30
+	VPBROADCASTD 0(DX), Z27
+	VPDPWSSD     Z28, Z27, Z0
+	VPDPWSSD     Z30, Z27, Z1
+	VPBROADCASTD 0(DX)(R8*1), Z26
+	VPDPWSSD     Z28, Z26, Z2
+	VPDPWSSD     Z30, Z26, Z3
+	VPBROADCASTD 0(DX)(R8*2), Z25
+	VPDPWSSD     Z28, Z25, Z4
+	VPDPWSSD     Z30, Z25, Z5
+	VPBROADCASTD 0(DX)(R9*1), Z24
+	VPDPWSSD     Z28, Z24, Z6
+	VPDPWSSD     Z30, Z24, Z7
+	VPBROADCASTD 0(DX)(R8*4), Z27
+	VPDPWSSD     Z28, Z27, Z8
+	VPDPWSSD     Z30, Z27, Z9
+	VPBROADCASTD 0(DX)(R10*1), Z26
+	VPDPWSSD     Z28, Z26, Z10
+	VPDPWSSD     Z30, Z26, Z11
+	VPBROADCASTD 0(DX)(R9*2), Z25
+	VPDPWSSD     Z28, Z25, Z12
+	VPDPWSSD     Z30, Z25, Z13
+	VPBROADCASTD 0(DX)(R11*1), Z24
+	VPDPWSSD     Z28, Z24, Z14
+	VPDPWSSD     Z30, Z24, Z15
+	VPBROADCASTD 0(DX)(R8*8), Z27
+	VPDPWSSD     Z28, Z27, Z16
+	VPDPWSSD     Z30, Z27, Z17
+	VPBROADCASTD 0(DX)(R12*1), Z26
+	VPDPWSSD     Z28, Z26, Z18
+	VPDPWSSD     Z30, Z26, Z19
+	VPBROADCASTD 0(DX)(R10*2), Z25
+	VPDPWSSD     Z28, Z25, Z20
+	VPDPWSSD     Z30, Z25, Z21
+	VPBROADCASTD 0(DX)(R13*1), Z24
+	VPDPWSSD     Z28, Z24, Z22
+	VPDPWSSD     Z30, Z24, Z23
+	VPBROADCASTD 4(DX), Z27
+	VPDPWSSD     Z29, Z27, Z0
+	VPDPWSSD     Z31, Z27, Z1
+	VPBROADCASTD 4(DX)(R8*1), Z26
+	VPDPWSSD     Z29, Z26, Z2
+	VPDPWSSD     Z31, Z26, Z3
+	VPBROADCASTD 4(DX)(R8*2), Z25
+	VPDPWSSD     Z29, Z25, Z4
+	VPDPWSSD     Z31, Z25, Z5
+	VPBROADCASTD 4(DX)(R9*1), Z24
+	VPDPWSSD     Z29, Z24, Z6
+	VPDPWSSD     Z31, Z24, Z7
+	VPBROADCASTD 4(DX)(R8*4), Z27
+	VPDPWSSD     Z29, Z27, Z8
+	VPDPWSSD     Z31, Z27, Z9
+	VPBROADCASTD 4(DX)(R10*1), Z26
+	VPDPWSSD     Z29, Z26, Z10
+	VPDPWSSD     Z31, Z26, Z11
+	VPBROADCASTD 4(DX)(R9*2), Z25
+	VPDPWSSD     Z29, Z25, Z12
+	VPDPWSSD     Z31, Z25, Z13
+	VPBROADCASTD 4(DX)(R11*1), Z24
+	VPDPWSSD     Z29, Z24, Z14
+	VPDPWSSD     Z31, Z24, Z15
+	VPBROADCASTD 4(DX)(R8*8), Z27
+	VPDPWSSD     Z29, Z27, Z16
+	VPDPWSSD     Z31, Z27, Z17
+	VPBROADCASTD 4(DX)(R12*1), Z26
+	VPDPWSSD     Z29, Z26, Z18
+	VPDPWSSD     Z31, Z26, Z19
+	VPBROADCASTD 4(DX)(R10*2), Z25
+	VPDPWSSD     Z29, Z25, Z20
+	VPDPWSSD     Z31, Z25, Z21
+	VPBROADCASTD 4(DX)(R13*1), Z24
+	VPDPWSSD     Z29, Z24, Z22
+	VPDPWSSD     Z31, Z24, Z23
+	ADDQ         $128, SI
+	ADDQ         $8, DX
+	SUBQ         $4, CX
+	JNZ          columns
+
+	SUBQ         R8, DX
+	MOVQ         DI, CX
+	VMOVDQU32    Z0, (CX)
+	VMOVDQU32    Z1, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z2, (CX)
+	VMOVDQU32    Z3, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z4, (CX)
+	VMOVDQU32    Z5, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z6, (CX)
+	VMOVDQU32    Z7, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z8, (CX)
+	VMOVDQU32    Z9, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z10, (CX)
+	VMOVDQU32    Z11, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z12, (CX)
+	VMOVDQU32    Z13, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z14, (CX)
+	VMOVDQU32    Z15, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z16, (CX)
+	VMOVDQU32    Z17, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z18, (CX)
+	VMOVDQU32    Z19, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z20, (CX)
+	VMOVDQU32    Z21, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z22, (CX)
+	VMOVDQU32    Z23, 64(CX)
+	ADDQ         AX, CX
+	ADDQ         $128, DI
+	SUBQ         $32, BX
+	JNZ          block
+
+	VZEROUPPER
+	RET
+
+// func panel13VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+TEXT ·panel13VNNI(SB), NOSPLIT, $0-48
+	MOVQ         out+0(FP), DI
+	MOVQ         weights+8(FP), SI
+	MOVQ         inputs+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	MOVQ         k+32(FP), R8
+	MOVQ         n+40(FP), AX
+	SHLQ         $2, AX
+	SHLQ         $1, R8
+	LEAQ         (R8)(R8*2), R9
+	LEAQ         (R9)(R8*2), R10
+	LEAQ         (R10)(R8*2), R11
+	LEAQ         (R11)(R8*2), R12
+	LEAQ         (R12)(R8*2), R13
+
+block:
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
+	VPXORD       Z11, Z11, Z11
+	VPXORD       Z12, Z12, Z12
+	VPXORD       Z13, Z13, Z13
+	VPXORD       Z14, Z14, Z14
+	VPXORD       Z15, Z15, Z15
+	VPXORD       Z16, Z16, Z16
+	VPXORD       Z17, Z17, Z17
+	VPXORD       Z18, Z18, Z18
+	VPXORD       Z19, Z19, Z19
+	VPXORD       Z20, Z20, Z20
+	VPXORD       Z21, Z21, Z21
+	VPXORD       Z22, Z22, Z22
+	VPXORD       Z23, Z23, Z23
+	VPXORD       Z24, Z24, Z24
+	VPXORD       Z25, Z25, Z25
+	MOVQ         k+32(FP), CX
+
+columns:
+	PREFETCHT0   1024(SI)
+	VMOVDQU64    0(SI), Z29
+	VPSLLW       $8, Z29, Z28
+	VPSRAW       $8, Z29, Z29
+	VPSRAW       $8, Z28, Z28
+	PREFETCHT0   1088(SI)
+	VMOVDQU64    64(SI), Z31
+	VPSLLW       $8, Z31, Z30
+	VPSRAW       $8, Z31, Z31
+	VPSRAW       $8, Z30, Z30
+	VPBROADCASTD 0(DX), Z27
+	VPDPWSSD     Z28, Z27, Z0
+	VPDPWSSD     Z30, Z27, Z1
+	VPBROADCASTD 0(DX)(R8*1), Z26
+	VPDPWSSD     Z28, Z26, Z2
+	VPDPWSSD     Z30, Z26, Z3
+	VPBROADCASTD 0(DX)(R8*2), Z27
+	VPDPWSSD     Z28, Z27, Z4
+	VPDPWSSD     Z30, Z27, Z5
+	VPBROADCASTD 0(DX)(R9*1), Z26
+	VPDPWSSD     Z28, Z26, Z6
+	VPDPWSSD     Z30, Z26, Z7
+	VPBROADCASTD 0(DX)(R8*4), Z27
+	VPDPWSSD     Z28, Z27, Z8
+	VPDPWSSD     Z30, Z27, Z9
+	VPBROADCASTD 0(DX)(R10*1), Z26
+	VPDPWSSD     Z28, Z26, Z10
+	VPDPWSSD     Z30, Z26, Z11
+	VPBROADCASTD 0(DX)(R9*2), Z27
+	VPDPWSSD     Z28, Z27, Z12
+	VPDPWSSD     Z30, Z27, Z13
+	VPBROADCASTD 0(DX)(R11*1), Z26
+	VPDPWSSD     Z28, Z26, Z14
+	VPDPWSSD     Z30, Z26, Z15
+	VPBROADCASTD 0(DX)(R8*8), Z27
+	VPDPWSSD     Z28, Z27, Z16
+	VPDPWSSD     Z30, Z27, Z17
+	VPBROADCASTD 0(DX)(R12*1), Z26
+	VPDPWSSD     Z28, Z26, Z18
+	VPDPWSSD     Z30, Z26, Z19
+	VPBROADCASTD 0(DX)(R10*2), Z27
+	VPDPWSSD     Z28, Z27, Z20
+	VPDPWSSD     Z30, Z27, Z21
+	VPBROADCASTD 0(DX)(R13*1), Z26
+	VPDPWSSD     Z28, Z26, Z22
+	VPDPWSSD     Z30, Z26, Z23
+	VPBROADCASTD 0(DX)(R9*4), Z27
+	VPDPWSSD     Z28, Z27, Z24
+	VPDPWSSD     Z30, Z27, Z25
+	VPBROADCASTD 4(DX), Z27
+	VPDPWSSD     Z29, Z27, Z0
+	VPDPWSSD     Z31, Z27, Z1
+	VPBROADCASTD 4(DX)(R8*1), Z26
+	VPDPWSSD     Z29, Z26, Z2
+	VPDPWSSD     Z31, Z26, Z3
+	VPBROADCASTD 4(DX)(R8*2), Z27
+	VPDPWSSD     Z29, Z27, Z4
+	VPDPWSSD     Z31, Z27, Z5
+	VPBROADCASTD 4(DX)(R9*1), Z26
+	VPDPWSSD     Z29, Z26, Z6
+	VPDPWSSD     Z31, Z26, Z7
+	VPBROADCASTD 4(DX)(R8*4), Z27
+	VPDPWSSD     Z29, Z27, Z8
+	VPDPWSSD     Z31, Z27, Z9
+	VPBROADCASTD 4(DX)(R10*1), Z26
+	VPDPWSSD     Z29, Z26, Z10
+	VPDPWSSD     Z31, Z26, Z11
+	VPBROADCASTD 4(DX)(R9*2), Z27
+	VPDPWSSD     Z29, Z27, Z12
+	VPDPWSSD     Z31, Z27, Z13
+	VPBROADCASTD 4(DX)(R11*1), Z26
+	VPDPWSSD     Z29, Z26, Z14
+	VPDPWSSD     Z31, Z26, Z15
+	VPBROADCASTD 4(DX)(R8*8), Z27
+	VPDPWSSD     Z29, Z27, Z16
+	VPDPWSSD     Z31, Z27, Z17
+	VPBROADCASTD 4(DX)(R12*1), Z26
+	VPDPWSSD     Z29, Z26, Z18
+	VPDPWSSD     Z31, Z26, Z19
+	VPBROADCASTD 4(DX)(R10*2), Z27
+	VPDPWSSD     Z29, Z27, Z20
+	VPDPWSSD     Z31, Z27, Z21
+	VPBROADCASTD 4(DX)(R13*1), Z26
+	VPDPWSSD     Z29, Z26, Z22
+	VPDPWSSD     Z31, Z26, Z23
+	VPBROADCASTD 4(DX)(R9*4), Z27
+	VPDPWSSD     Z29, Z27, Z24
+	VPDPWSSD     Z31, Z27, Z25
+	ADDQ         $128, SI
+	ADDQ         $8, DX
+	SUBQ         $4, CX
+	JNZ          columns
+
+	SUBQ         R8, DX
+	MOVQ         DI, CX
+	VMOVDQU32    Z0, (CX)
+	VMOVDQU32    Z1, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z2, (CX)
+	VMOVDQU32    Z3, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z4, (CX)
+	VMOVDQU32    Z5, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z6, (CX)
+	VMOVDQU32    Z7, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z8, (CX)
+	VMOVDQU32    Z9, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z10, (CX)
+	VMOVDQU32    Z11, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z12, (CX)
+	VMOVDQU32    Z13, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z14, (CX)
+	VMOVDQU32    Z15, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z16, (CX)
+	VMOVDQU32    Z17, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z18, (CX)
+	VMOVDQU32    Z19, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z20, (CX)
+	VMOVDQU32    Z21, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z22, (CX)
+	VMOVDQU32    Z23, 64(CX)
+	ADDQ         AX, CX
+	VMOVDQU32    Z24, (CX)
+	VMOVDQU32    Z25, 64(CX)
+	ADDQ         AX, CX
+	ADDQ         $128, DI
+	SUBQ         $32, BX
+	JNZ          block
+
 	VZEROUPPER
 	RET
