@@ -81,6 +81,7 @@ func (d *daemon) openStore(ctx context.Context) (err error) {
 		Needed:      d.share.Needed,
 		ReadOnly:    d.share.ReadOnly,
 		Opened:      d.share.Opened,
+		Busy:        d.monitor.Running(),
 		Failed:      func(err error) { d.failed <- err },
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/memsidecar/memsidecar/internal/process/background"
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
 	"github.com/memsidecar/memsidecar/internal/search/vector"
 	"github.com/memsidecar/memsidecar/internal/search/vector/vectorstore"
@@ -125,7 +126,7 @@ func (e *Engine) RunEmbedding(ctx context.Context, fsys durable.FS) error {
 	}
 	pause := time.Duration(0)
 	unsaved, made := 0, 0 // vectors since the last save, and since the queue was empty
-	working := embedding.WithBackground(ctx, embedding.Background{Urgent: e.urgency, Busy: e.busy})
+	working := embedding.WithPace(ctx, background.Pace{Busy: e.busy, Urgent: e.vectorWaiters.Urgent})
 	for ctx.Err() == nil {
 		n, err := e.embedBatch(working, fsys)
 		made += n

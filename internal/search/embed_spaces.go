@@ -86,7 +86,7 @@ func (e *Engine) openToEmbed(ctx context.Context) (spaces []*space, err error) {
 	names, unseen := e.embedQueue.take()
 	began := e.now()
 	for _, name := range names {
-		s, err := e.acquire(ctx, name)
+		s, err := e.acquireSlowly(ctx, name)
 		if err != nil {
 			e.embedQueue.add(name)
 			return spaces, err

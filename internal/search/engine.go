@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/process/background"
 	"github.com/memsidecar/memsidecar/internal/search/analysis"
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
 	"github.com/memsidecar/memsidecar/internal/search/vector"
@@ -24,7 +25,7 @@ type Config struct {
 	Logger *slog.Logger     // nil discards
 	// Models make vectors for the arms Fusion and Vector; none searches by words alone.
 	Models []embedding.Model
-	// Busy reports whether requests are answered, for which RunEmbedding steps aside; nil is never.
+	// Busy reports whether requests are answered at the moment, for which RunEmbedding steps aside; nil is never.
 	Busy func() bool
 }
 
@@ -74,21 +75,21 @@ type Engine struct {
 	embedErr      error         // of the last batch; guarded by embedErrMu
 	embedErrSince time.Time     // guarded by embedErrMu
 	embedded      chan struct{} // closed after a batch; nil while nobody waits; guarded by embedErrMu
-	waiters       int           // calls of WaitIndexed that wait for vectors; guarded by embedErrMu
-	urgent        chan struct{} // closed while there are waiters; nil when nobody asked; guarded by embedErrMu
+	vectorWaiters background.Waiters
 }
 
 // space is the index of one space, and the records to apply to an index that is being loaded.
 type space struct {
 	name    string
-	opening chan struct{}     // a semaphore: held while the space is opened or closed, before mu
-	mu      sync.Mutex        // serialises changes; taken before Engine.mu and invertedIndex.mu
-	index   *invertedIndex    // nil while closed; replaced with mu and Engine.mu held
-	loads   int               // running loads; guarded by mu
-	pending []*journal.Record // guarded by mu
-	users   int               // that keep it open; guarded by Engine.mu
-	lastUse uint64            // Engine.uses then; guarded by Engine.mu
-	closed  EmbeddingCoverage // when it was closed; guarded by Engine.mu
+	opening chan struct{}      // a semaphore: held while the space is opened or closed, before mu
+	waiters background.Waiters // requests that wait for opening
+	mu      sync.Mutex         // serialises changes; taken before Engine.mu and invertedIndex.mu
+	index   *invertedIndex     // nil while closed; replaced with mu and Engine.mu held
+	loads   int                // running loads; guarded by mu
+	pending []*journal.Record  // guarded by mu
+	users   int                // that keep it open; guarded by Engine.mu
+	lastUse uint64             // Engine.uses then; guarded by Engine.mu
+	closed  EmbeddingCoverage  // when it was closed; guarded by Engine.mu
 }
 
 // New returns an engine without memories.

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memory/idmap"
+	"github.com/memsidecar/memsidecar/internal/process/background"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
@@ -73,12 +75,15 @@ func (x *invertedIndex) recountInactive() {
 // or corrupt file is logged and costs only time. Changes applied while Load runs are kept, and searches see the old
 // state until it is done.
 func (e *Engine) Load(name string, memories []*memory.Memory, fsys durable.FS) error {
-	e.load(e.space(name), func() []*memory.Memory { return memories }, fsys)
+	e.load(e.space(name), func() []*memory.Memory { return memories }, fsys, background.Pace{})
 	return nil
 }
 
-// load is Load with memories that are read once records that come meanwhile are kept.
-func (e *Engine) load(s *space, read func() []*memory.Memory, fsys durable.FS) {
+// indexedAStep is how many memories are indexed in about half a millisecond.
+const indexedAStep = 64
+
+// load is Load at a pace, with memories that are read once records that come meanwhile are kept.
+func (e *Engine) load(s *space, read func() []*memory.Memory, fsys durable.FS, pace background.Pace) {
 	s.mu.Lock()
 	s.loads++
 	s.mu.Unlock()
@@ -87,7 +92,10 @@ func (e *Engine) load(s *space, read func() []*memory.Memory, fsys durable.FS) {
 	x, missing := e.loadIndex(s.name, memories, fsys)
 	a := e.analyzers.get()
 	defer e.analyzers.put(a)
-	for _, m := range missing {
+	for i, m := range missing {
+		if i%indexedAStep == 0 {
+			_ = pace.Step(context.Background()) // it ends on its own
+		}
 		x.put(a, m)
 	}
 	e.log.Debug("search index loaded", slog.String("space", s.name), slog.Int("memories", len(memories)),

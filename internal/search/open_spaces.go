@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/process/background"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
@@ -52,12 +53,25 @@ func (e *Engine) Open(ctx context.Context, name string) error {
 // Error: that of ctx.
 func (e *Engine) acquire(ctx context.Context, name string) (*space, error) {
 	s := e.pin(name)
-	if s == nil || e.source == nil {
+	if s == nil || e.source == nil || e.indexOf(s) != nil {
 		return s, nil
 	}
-	if e.indexOf(s) != nil {
+	defer s.waiters.Wait()()
+	return e.open(ctx, s, background.Pace{})
+}
+
+// acquireSlowly is acquire for work in the background: while requests are answered it takes longer, unless one waits
+// for the space.
+func (e *Engine) acquireSlowly(ctx context.Context, name string) (*space, error) {
+	s := e.pin(name)
+	if s == nil || e.source == nil || e.indexOf(s) != nil {
 		return s, nil
 	}
+	return e.open(ctx, s, background.Pace{Busy: e.busy, Urgent: s.waiters.Urgent})
+}
+
+// open opens a pinned space at a pace, unless somebody else does. Error: that of ctx, and the space is released.
+func (e *Engine) open(ctx context.Context, s *space, pace background.Pace) (*space, error) {
 	select {
 	case s.opening <- struct{}{}:
 	case <-ctx.Done():
@@ -66,7 +80,7 @@ func (e *Engine) acquire(ctx context.Context, name string) (*space, error) {
 	}
 	defer func() { <-s.opening }()
 	if e.indexOf(s) == nil {
-		e.load(s, func() []*memory.Memory { return e.source.Memories(s.name) }, e.fsys)
+		e.load(s, func() []*memory.Memory { return e.source.Memories(s.name) }, e.fsys, pace)
 	}
 	return s, nil
 }

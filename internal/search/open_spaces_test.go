@@ -171,6 +171,40 @@ func settle() {
 	synctest.Wait()
 }
 
+// TestOpensSlowlyToEmbed: a large space is opened slowly to make its vectors while requests are answered, until one of
+// them needs it.
+func TestOpensSlowlyToEmbed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shelf{}
+		for i := range 2000 {
+			id := fmt.Sprint(i)
+			s.put(nil, "large", id, mem(id, "Train number "+id+" leaves at noon"))
+		}
+		model := &fake{}
+		e := search.New(search.Config{Models: []embedding.Model{model}, Now: time.Now, Busy: func() bool { return true }})
+		e.Attach(s.source(), newDir(t))
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- e.RunEmbedding(ctx, newDir(t)) }()
+		time.Sleep(20 * time.Millisecond)
+		synctest.Wait()
+		if len(model.texts()) > 0 || e.OpenSpaces() > 0 {
+			t.Error("it was opened at once")
+		}
+		start := time.Now()
+		if hits := find(t, e, search.Request{Spaces: []string{"large"}, Query: "train 77", Arm: search.Keyword}); len(hits.Hits) == 0 {
+			t.Error("nothing is found")
+		}
+		if waited := time.Since(start); waited > 0 {
+			t.Errorf("a search waited %v", waited)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestManySpacesOpen: of many spaces a bounded number is in RAM, with a bounded number of files, every memory gets its
 // vectors once, and answers are those of an engine that has everything.
 func TestManySpacesOpen(t *testing.T) {

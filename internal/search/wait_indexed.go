@@ -35,7 +35,7 @@ func (e *Engine) WaitIndexed(ctx context.Context, spaces []string) error {
 		}
 		if !hurried {
 			hurried = true
-			defer e.hurry()()
+			defer e.vectorWaiters.Wait()()
 		}
 		select {
 		case <-progress:
@@ -54,35 +54,6 @@ func (e *Engine) embedProgress() <-chan struct{} {
 		e.embedded = make(chan struct{})
 	}
 	return e.embedded
-}
-
-// hurry makes vectors urgent until the function that it returns is called.
-func (e *Engine) hurry() (done func()) {
-	e.embedErrMu.Lock()
-	defer e.embedErrMu.Unlock()
-	if e.waiters++; e.waiters == 1 && e.urgent != nil {
-		close(e.urgent)
-	}
-	return func() {
-		e.embedErrMu.Lock()
-		defer e.embedErrMu.Unlock()
-		if e.waiters--; e.waiters == 0 {
-			e.urgent = nil
-		}
-	}
-}
-
-// urgency returns a channel that is closed as soon as somebody waits for vectors.
-func (e *Engine) urgency() <-chan struct{} {
-	e.embedErrMu.Lock()
-	defer e.embedErrMu.Unlock()
-	if e.urgent == nil {
-		e.urgent = make(chan struct{})
-		if e.waiters > 0 {
-			close(e.urgent)
-		}
-	}
-	return e.urgent
 }
 
 // announceEmbedded wakes those that wait for vectors.

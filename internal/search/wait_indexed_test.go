@@ -25,7 +25,7 @@ type patient struct {
 func (p *patient) EmbedDocuments(ctx context.Context, texts []string) ([]embedding.Document, error) {
 	p.asked <- struct{}{}
 	select {
-	case <-embedding.BackgroundOf(ctx).Urgent():
+	case <-embedding.PaceOf(ctx).Urgency():
 		return p.fake.EmbedDocuments(ctx, texts)
 	case <-ctx.Done():
 		return nil, ctx.Err()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/process/background"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
@@ -22,10 +23,12 @@ const (
 )
 
 // Run maintains the store until ctx ends: it journals access counts, takes snapshots once the journal has grown by half
-// the size of one, compresses old segments of the journal, and trims old history. It returns nil when ctx ends.
+// the size of one, compresses old segments of the journal, and trims old history. Snapshots are written slowly while
+// requests are answered. It returns nil when ctx ends.
 func (s *Store) Run(ctx context.Context) error {
 	touches, upkeep, trim := time.NewTicker(accessFlushInterval), time.NewTicker(snapshotCheckInterval),
 		time.NewTicker(trimInterval)
+	pace := background.Pace{Busy: s.busy, Urgent: s.snapshots.waiting.Urgent}
 	defer touches.Stop()
 	defer upkeep.Stop()
 	defer trim.Stop()
@@ -40,7 +43,7 @@ func (s *Store) Run(ctx context.Context) error {
 			upkeep.Reset(snapshotCheckInterval)
 			err = s.journal.SyncHighWater()
 			if s.Err() == nil && s.snapshotDue() {
-				if _, err = s.Checkpoint(ctx); err != nil {
+				if _, err = s.checkpoint(ctx, pace); err != nil {
 					upkeep.Reset(snapshotRetryInterval)
 				}
 			}

@@ -21,7 +21,7 @@ import (
 func Open(cfg Config) (*Store, error) {
 	s := &Store{
 		fs: cfg.FS, now: cfg.Now, log: cfg.Logger, projections: cfg.Projections, historyDays: cfg.HistoryDays,
-		needed: cfg.Needed, readOnly: cfg.ReadOnly, opened: cfg.Opened,
+		needed: cfg.Needed, readOnly: cfg.ReadOnly, opened: cfg.Opened, busy: cfg.Busy,
 		visible: newVisible(), staged: newStaged(), accesses: map[string]map[string]accessCount{},
 	}
 	s.packFrom, s.stopBytes = cmp.Or(cfg.PackFrom, packFrom), stopSnapshot

@@ -39,7 +39,7 @@ func (s *Store) PinFiles(ctx context.Context) (*ReadView, *PinnedFiles, error) {
 		s.log.Warn("could not write a snapshot for the backup; using an older one", "err", err)
 	}
 	// No snapshot is being replaced while its files are listed.
-	s.snapshots.writing.Lock()
+	s.snapshots.lock()
 	s.snapshots.mu.Lock()
 	m := s.snapshots.current
 	s.snapshots.mu.Unlock()

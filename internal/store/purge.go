@@ -64,7 +64,7 @@ func (p *Purge) Commit(ctx context.Context) error {
 	if err := s.Err(); err != nil {
 		return err
 	}
-	s.snapshots.writing.Lock() // a snapshot must not mix what is scrubbed and what is not
+	s.snapshots.lock() // a snapshot must not mix what is scrubbed and what is not
 	defer s.snapshots.writing.Unlock()
 	s.stageMu.Lock()
 	defer s.stageMu.Unlock()

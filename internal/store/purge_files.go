@@ -35,7 +35,7 @@ func (p *Purge) Rewrite(ctx context.Context) error {
 // keepOnlyNewestSnapshot lets both manifests name the newest snapshot and removes the files of all others. Durable on
 // return.
 func (s *Store) keepOnlyNewestSnapshot() error {
-	s.snapshots.writing.Lock()
+	s.snapshots.lock()
 	defer s.snapshots.writing.Unlock()
 	s.snapshots.mu.Lock()
 	current := s.snapshots.current

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/process/background"
 	"github.com/memsidecar/memsidecar/internal/store/compressed"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
@@ -99,8 +100,10 @@ type bodyHeader struct {
 
 // snapshots is what the store remembers of its snapshots.
 type snapshots struct {
-	// writing is held while a snapshot is written. It guards bodyFiles, packs and failures.
+	// writing is held while a snapshot is written. It guards bodyFiles, packs and failures. lock takes it.
 	writing sync.Mutex
+	// waiting are those who wait for writing.
+	waiting background.Waiters
 	// bodyFiles are the files of bodies that a space's file names.
 	bodyFiles map[string][]string
 	// packs are open.
@@ -113,6 +116,12 @@ type snapshots struct {
 	// journal is how many bytes of journal had been appended when the newest snapshot was taken. Guarded by mu.
 	journal int64
 	took    time.Duration
+}
+
+// lock takes writing. A snapshot that is being written in the background is urgent meanwhile.
+func (sn *snapshots) lock() {
+	defer sn.waiting.Wait()()
+	sn.writing.Lock()
 }
 
 // stale reports whether the newest snapshot lacks something up to lsn.
@@ -144,7 +153,12 @@ func (s *Store) Snapshot() SnapshotInfo {
 // Checkpoint writes a snapshot of everything durable and returns the LSN that it includes. Durable on return. The
 // commit point is the directory sync after the manifest was renamed; until then the old snapshot is the newest.
 func (s *Store) Checkpoint(ctx context.Context) (int64, error) {
-	s.snapshots.writing.Lock()
+	return s.checkpoint(ctx, background.Pace{})
+}
+
+// checkpoint is Checkpoint at a pace.
+func (s *Store) checkpoint(ctx context.Context, pace background.Pace) (int64, error) {
+	s.snapshots.lock()
 	defer s.snapshots.writing.Unlock()
 	start := s.now()
 	s.snapshots.mu.Lock()
@@ -173,10 +187,7 @@ func (s *Store) Checkpoint(ctx context.Context) (int64, error) {
 		}
 	}
 	for _, group := range packs(changed, stamp, s.packFrom) {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		files, err := s.writeSpaces(group)
+		files, err := s.writeSpaces(group, func() error { return pace.Step(ctx) })
 		if err != nil {
 			return 0, fmt.Errorf("snapshot of space %s: %w", group[0].header.Space, err)
 		}
@@ -195,9 +206,12 @@ func (s *Store) Checkpoint(ctx context.Context) (int64, error) {
 	return lsn, nil
 }
 
-// writeSpaces writes the files of captured spaces, which share one file.
-func (s *Store) writeSpaces(group []*spaceCapture) ([]spaceInFile, error) {
+// writeSpaces writes the files of captured spaces, which share one file. It calls step between pieces of work.
+func (s *Store) writeSpaces(group []*spaceCapture, step func() error) ([]spaceInFile, error) {
 	for _, c := range group {
+		if err := step(); err != nil {
+			return nil, err
+		}
 		if err := s.writeBodies(c); err != nil {
 			return nil, err
 		}
@@ -213,7 +227,7 @@ func (s *Store) writeSpaces(group []*spaceCapture) ([]spaceInFile, error) {
 		offset := int64(0)
 		for _, c := range group {
 			sum := crc32.New(castagnoli)
-			n, err := c.writeLines(io.MultiWriter(w, sum))
+			n, err := c.writeLines(io.MultiWriter(&pacedWriter{w: w, step: step}, sum))
 			if err != nil {
 				return err
 			}
@@ -236,6 +250,28 @@ func (s *Store) writeSpaces(group []*spaceCapture) ([]spaceInFile, error) {
 		c.memories, err = c.cold.read()
 	}
 	return entries, err
+}
+
+// pacedWriter calls step between pieces of what is written to it.
+type pacedWriter struct {
+	w       io.Writer
+	step    func() error
+	written int // since the last step
+}
+
+// bytesAStep are encoded and compressed in about half a millisecond.
+const bytesAStep = 32 << 10
+
+func (p *pacedWriter) Write(data []byte) (n int, err error) {
+	if p.written >= bytesAStep {
+		p.written = 0
+		if err := p.step(); err != nil {
+			return 0, err
+		}
+	}
+	n, err = p.w.Write(data)
+	p.written += n
+	return n, err
 }
 
 // openWritten opens a pack that was written, of which data is the content.

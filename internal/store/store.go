@@ -53,6 +53,8 @@ type Config struct {
 	// Opened returns the error of a write to a space by anybody but journal.ActorShare, nil when it may go on. It must not
 	// call the store; nil means that all may.
 	Opened func(space string) error
+	// Busy reports whether requests are answered at the moment, for which maintenance steps aside; nil is never.
+	Busy func() bool
 	// SegmentSize of the journal in bytes; 0 means 8 MiB. Tests use small ones.
 	SegmentSize int64
 	// PackFrom is how many small spaces share files of a snapshot at least; 0 means 32. Tests use small ones.
@@ -71,6 +73,7 @@ type Store struct {
 	needed      func() int64 // nil when nobody needs old operations
 	readOnly    func(space string) bool
 	opened      func(space string) error // nil when all spaces are
+	busy        func() bool              // Config.Busy
 	packFrom    int
 	stopBytes   int64 // see stopSnapshot
 	journal     *journal.Journal

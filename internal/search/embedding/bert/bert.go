@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/memsidecar/memsidecar/internal/process/background"
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
 	"github.com/memsidecar/memsidecar/internal/search/vector"
 )
@@ -110,7 +111,7 @@ func (e *Encoder) model(ctx context.Context) (*model, error) {
 // encode passes texts, given as token ids, through the model and calls emit with the last layer's output for each, in
 // order: a row of Width numbers for each token, valid during the call. A text's output does not depend on the others.
 // The only error is that of ctx, soon after it ended.
-func (e *Encoder) encode(ctx context.Context, p pace, m *model, texts [][]int32,
+func (e *Encoder) encode(ctx context.Context, p background.Pace, m *model, texts [][]int32,
 	emit func(text int, rows []float32)) error {
 	s := e.takeScratch()
 	defer e.returnScratch(s)

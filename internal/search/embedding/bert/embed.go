@@ -9,6 +9,7 @@ import (
 	"slices"
 	"unicode"
 
+	"github.com/memsidecar/memsidecar/internal/process/background"
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
 	"github.com/memsidecar/memsidecar/internal/search/vector"
 )
@@ -32,7 +33,7 @@ const bulkTexts = 6
 
 // EmbedDocuments embeds texts that are stored. One call runs at a time; many texts at once run on a thread of low
 // priority, and step aside for requests, so that an import does not slow down searches and writes
-// (embedding.Background). Errors: embedding.ErrRefused when the model does not support one of the texts, before anything
+// (embedding.WithPace). Errors: embedding.ErrRefused when the model does not support one of the texts, before anything
 // is computed; one that says what is damaged; that of ctx.
 func (e *Encoder) EmbedDocuments(ctx context.Context, texts []string) ([]embedding.Document, error) {
 	if len(texts) > embedding.MaxBatch || slices.ContainsFunc(texts, func(text string) bool {
@@ -46,16 +47,15 @@ func (e *Encoder) EmbedDocuments(ctx context.Context, texts []string) ([]embeddi
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	background := embedding.BackgroundOf(ctx)
-	urgent := background.Urgent()
+	pace := embedding.PaceOf(ctx)
+	urgent := pace.Urgency()
 	select {
 	case <-urgent:
-		return e.embedDocuments(ctx, atOnce, texts)
+		return e.embedDocuments(ctx, background.Pace{}, texts)
 	default:
 	}
-	aside := steppingAside(background)
 	if len(texts) < bulkTexts {
-		return e.embedDocuments(ctx, aside, texts)
+		return e.embedDocuments(ctx, pace, texts)
 	}
 	// A thread cannot raise its priority again, and on a busy machine one of low priority gets no turn for seconds. So
 	// when it becomes urgent, the work begins again on another.
@@ -67,7 +67,7 @@ func (e *Encoder) EmbedDocuments(ctx context.Context, texts []string) ([]embeddi
 	}
 	done := make(chan result, 1)
 	go runLowPriority(func() {
-		documents, err := e.embedDocuments(low, aside, texts)
+		documents, err := e.embedDocuments(low, pace, texts)
 		done <- result{documents, err}
 	})
 	select {
@@ -75,13 +75,13 @@ func (e *Encoder) EmbedDocuments(ctx context.Context, texts []string) ([]embeddi
 		return r.documents, r.err
 	case <-urgent:
 		giveUp()
-		return e.embedDocuments(ctx, atOnce, texts)
+		return e.embedDocuments(ctx, background.Pace{}, texts)
 	}
 }
 
 // embedDocuments returns a pooled vector and the packed token vectors for each text, in the order of the
 // texts.
-func (e *Encoder) embedDocuments(ctx context.Context, p pace, texts []string) ([]embedding.Document, error) {
+func (e *Encoder) embedDocuments(ctx context.Context, p background.Pace, texts []string) ([]embedding.Document, error) {
 	m, err := e.model(ctx)
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (e *Encoder) embedQuery(ctx context.Context, m *model, text string) (q embe
 	}
 	ids := m.tokenizeAll(m.queryPrefix, []string{text})
 	valid := false
-	err = e.encode(ctx, atOnce, m, ids, func(_ int, rows []float32) {
+	err = e.encode(ctx, background.Pace{}, m, ids, func(_ int, rows []float32) {
 		q.Vector, valid = m.pool(rows)
 		q.Tokens = m.queryTokens(text, ids[0], rows)
 	})

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/memsidecar/memsidecar/internal/process/background"
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
 	"github.com/memsidecar/memsidecar/internal/search/embedding/bert"
 	"github.com/memsidecar/memsidecar/internal/search/vector"
@@ -61,7 +62,7 @@ func TestUrgent(t *testing.T) {
 		} else {
 			time.AfterFunc(after, func() { close(urgent) })
 		}
-		ctx := embedding.WithBackground(t.Context(), embedding.Background{Urgent: func() <-chan struct{} { return urgent }})
+		ctx := embedding.WithPace(t.Context(), background.Pace{Urgent: func() <-chan struct{} { return urgent }})
 		got, err := e.EmbedDocuments(ctx, texts)
 		if err != nil {
 			t.Fatal(err)

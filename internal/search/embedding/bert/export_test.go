@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"time"
+
+	"github.com/memsidecar/memsidecar/internal/process/background"
 )
 
 // Internals under test.
@@ -51,7 +53,7 @@ func (e *Encoder) VocabularySize() int { return e.mustModel().tokenizer.size() }
 func (e *Encoder) Encode(ctx context.Context, texts []string) ([][]float32, error) {
 	m := e.mustModel()
 	out := make([][]float32, len(texts))
-	err := e.encode(ctx, atOnce, m, m.tokenizeAll("", texts), func(i int, rows []float32) { out[i] = meanPool(rows, m.Width) })
+	err := e.encode(ctx, background.Pace{}, m, m.tokenizeAll("", texts), func(i int, rows []float32) { out[i] = meanPool(rows, m.Width) })
 	if err != nil {
 		return nil, err
 	}

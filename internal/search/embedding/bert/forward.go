@@ -1,6 +1,10 @@
 package bert
 
-import "context"
+import (
+	"context"
+
+	"github.com/memsidecar/memsidecar/internal/process/background"
+)
 
 // blockTokens pass through a matrix together: its weights are read from memory once for all of them.
 const blockTokens = 64
@@ -33,7 +37,7 @@ func (s *scratch) fit(m *model, tokens int) {
 
 // forward passes texts, given as token ids, through all layers and calls emit with the rows of each. It calls p before
 // every matrix, and checks ctx before every attention head.
-func (m *model) forward(ctx context.Context, p pace, s *scratch, texts [][]int32,
+func (m *model) forward(ctx context.Context, p background.Pace, s *scratch, texts [][]int32,
 	emit func(text int, rows []float32)) error {
 	tokens := 0
 	for _, ids := range texts {
@@ -77,9 +81,9 @@ func (m *model) embedTokens(s *scratch, texts [][]int32) {
 }
 
 // attend computes queries, keys and values of all tokens, and the attention of every head and text.
-func (l *layer) attend(ctx context.Context, p pace, m *model, s *scratch, texts [][]int32, tokens int) error {
+func (l *layer) attend(ctx context.Context, p background.Pace, m *model, s *scratch, texts [][]int32, tokens int) error {
 	for from := 0; from < tokens; from += blockTokens {
-		if err := p(ctx); err != nil {
+		if err := p.Step(ctx); err != nil {
 			return err
 		}
 		to := min(from+blockTokens, tokens)
@@ -100,21 +104,21 @@ func (l *layer) attend(ctx context.Context, p pace, m *model, s *scratch, texts 
 
 // feedForward is the rest of a layer for the tokens from and before to: the output of attention, then the
 // feed-forward network.
-func (l *layer) feedForward(ctx context.Context, p pace, m *model, s *scratch, from, to int) error {
+func (l *layer) feedForward(ctx context.Context, p background.Pace, m *model, s *scratch, from, to int) error {
 	hidden := s.hidden[from*m.Width : to*m.Width]
-	if err := p(ctx); err != nil {
+	if err := p.Step(ctx); err != nil {
 		return err
 	}
 	rows := s.rows[:len(hidden)]
 	s.apply(&l.attentionOut, s.attended[3*from*m.Width:3*to*m.Width], 3*m.Width, rows)
 	l.attentionNorm.addAndNormalize(hidden, rows, m.Width, m.Epsilon)
-	if err := p(ctx); err != nil {
+	if err := p.Step(ctx); err != nil {
 		return err
 	}
 	inner := s.rows[:(to-from)*m.Inner]
 	s.apply(&l.inner, hidden, m.Width, inner)
 	geluTable().geluRow(inner)
-	if err := p(ctx); err != nil {
+	if err := p.Step(ctx); err != nil {
 		return err
 	}
 	// A few columns have values far beyond the others and are kept unquantised, as in LLM.int8 (Dettmers et al.

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/memsidecar/memsidecar/internal/process/background"
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
 )
 
@@ -26,7 +27,7 @@ func TestStepsAside(t *testing.T) {
 	}{"idle": {}, "busy": {busy: true, waits: true}, "busy and urgent": {busy: true, urgent: true}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx := embedding.WithBackground(t.Context(), embedding.Background{
+				ctx := embedding.WithPace(t.Context(), background.Pace{
 					Busy: func() bool { return c.busy },
 					Urgent: func() <-chan struct{} {
 						if c.urgent {
