@@ -205,28 +205,26 @@ func decodeExtra(data []byte) (map[string]json.RawMessage, error) {
 	return extra, d.End()
 }
 
-// decodeAccesses returns the id of a memory and the accesses that it shows, and reads nothing else.
-func decodeAccesses(value []byte) (id string, a accesses, err error) {
-	d, err := strictjson.NewDecoder(value)
-	if err != nil {
-		return "", accesses{}, err
+// accesses returns the id of a memory, which is part of value, and the accesses that it shows, and reads nothing else.
+func (r *fileReader) accesses(value []byte) (id []byte, a accesses, err error) {
+	if err := r.Reset(value); err != nil {
+		return nil, accesses{}, err
 	}
-	r := &fileReader{Decoder: d, loc: time.UTC}
-	err = d.Object(func(key []byte) (err error) {
+	err = r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "id":
-			id, err = d.String()
+			id, err = r.StringBytes()
 		case "access_count":
-			a.count, err = d.Int()
+			a.count, err = r.Int()
 		case "last_accessed":
 			a.last, err = r.time()
 		default:
-			err = d.Skip()
+			err = r.Skip()
 		}
 		return err
 	})
 	if err != nil {
-		return "", accesses{}, err
+		return nil, accesses{}, err
 	}
-	return id, a, d.End()
+	return id, a, r.End()
 }

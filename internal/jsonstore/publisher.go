@@ -20,6 +20,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 	"github.com/memsidecar/memsidecar/internal/store/textscrub"
+	"github.com/memsidecar/memsidecar/internal/strictjson"
 )
 
 // manifest remembers what was published; it may be deleted.
@@ -248,10 +249,11 @@ func readPublished(
 		}
 	}
 	shown = map[string]accesses{}
+	r := &fileReader{Decoder: new(strictjson.Decoder), loc: time.UTC} // one for all of what may be a million memories
 	extra, ok = scanPublished(fsys, Path(space), published, func(value []byte) error {
-		id, a, err := decodeAccesses(value)
-		if err == nil && a.count < counts[id] {
-			shown[id] = a
+		id, a, err := r.accesses(value)
+		if err == nil && a.count < counts[string(id)] {
+			shown[string(id)] = a
 		}
 		return err
 	})

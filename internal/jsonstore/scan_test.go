@@ -92,6 +92,32 @@ func TestScanAgreesWithDecode(t *testing.T) {
 	}
 }
 
+// TestReadPublishedAllocatesLittle: a file of a million memories is no reason for hundreds of megabytes of garbage.
+func TestReadPublishedAllocatesLittle(t *testing.T) {
+	allocations := func(memories int) float64 {
+		var text bytes.Buffer
+		f := &jsonstore.File{Revision: 3, LastUpdated: time.Unix(1e9, 0)}
+		for i := range memories {
+			f.Memories = append(f.Memories, &memory.Memory{ID: fmt.Sprint("m", i), Category: "facts", Content: "redis"})
+		}
+		if err := jsonstore.Encode(&text, f); err != nil {
+			t.Fatal(err)
+		}
+		fsys := crashfs.New()
+		write(t, fsys, "memory.json", text.String())
+		sum := sha256.Sum256(text.Bytes())
+		return testing.AllocsPerRun(3, func() {
+			if _, _, ok := jsonstore.ReadPublished(fsys, "default", hex.EncodeToString(sum[:]), f.Memories); !ok {
+				t.Fatal("not scanned")
+			}
+		})
+	}
+	few, many := allocations(100), allocations(2100)
+	if many > few+3000 { // the race detector makes some
+		t.Errorf("reading 2,000 memories more made %.0f allocations more", many-few)
+	}
+}
+
 // TestScanRefusesOtherFiles: not a byte may differ from what was published.
 func TestScanRefusesOtherFiles(t *testing.T) {
 	var text bytes.Buffer

@@ -54,18 +54,28 @@ type Decoder struct {
 // NewDecoder starts to read data, which must not change meanwhile. It skips a byte order mark. Error: an *Error for
 // text that is not UTF-8.
 func NewDecoder(data []byte) (*Decoder, error) {
-	d := &Decoder{data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))}
-	if !utf8.Valid(d.data) {
-		for d.pos < len(d.data) {
-			r, n := utf8.DecodeRune(d.data[d.pos:])
-			if r == utf8.RuneError && n == 1 {
-				break
-			}
-			d.pos += n
-		}
-		return nil, d.Fail("is not valid UTF-8 here")
+	d := &Decoder{}
+	if err := d.Reset(data); err != nil {
+		return nil, err
 	}
 	return d, nil
+}
+
+// Reset starts to read other data, as NewDecoder does. For one of many texts it saves the memory of a Decoder.
+func (d *Decoder) Reset(data []byte) error {
+	d.data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	d.Rewind(0)
+	if utf8.Valid(d.data) {
+		return nil
+	}
+	for d.pos < len(d.data) {
+		r, n := utf8.DecodeRune(d.data[d.pos:])
+		if r == utf8.RuneError && n == 1 {
+			break
+		}
+		d.pos += n
+	}
+	return d.Fail("is not valid UTF-8 here")
 }
 
 // Fail makes an error about the present position.

@@ -19,11 +19,16 @@ func (d *Decoder) Null() bool {
 
 // String reads a string.
 func (d *Decoder) String() (string, error) {
-	if d.space(); d.peek() != '"' {
-		return "", d.mismatch("a string")
-	}
-	b, err := d.text()
+	b, err := d.StringBytes()
 	return string(b), err
+}
+
+// StringBytes is String without a copy: the result may be part of the data, and must not be changed.
+func (d *Decoder) StringBytes() ([]byte, error) {
+	if d.space(); d.peek() != '"' {
+		return nil, d.mismatch("a string")
+	}
+	return d.text()
 }
 
 // Bool reads true or false.
