@@ -282,27 +282,39 @@ func decodePostings(termTable, postingTable []byte, text string, docs int) (*inv
 	le := binary.LittleEndian
 	terms, postings := len(termTable)/termSize, len(postingTable)/4
 	x := newInvertedIndex(0)
-	x.terms, x.postings = newDictionary(terms), make([]postingList, terms)
-	arena := make([]posting, postings)
-	for i := range arena {
-		arena[i] = posting(le.Uint32(postingTable[4*i:]))
+	x.terms, x.postings = newDictionary(terms), withRoom([]postingList(nil), terms)[:terms]
+	short := 0 // postings of lists that are not long
+	for i := range x.postings {
+		if n := int(le.Uint32(termTable[termSize*i:])); n < longFrom {
+			short += n
+		}
 	}
+	arena := make([]posting, min(short, postings))
 	for i := range x.postings {
 		n, size := int(le.Uint32(termTable[termSize*i:])), int(le.Uint32(termTable[termSize*i+4:]))
-		if n == 0 || n > len(arena) || size > len(text) {
+		if n == 0 || 4*n > len(postingTable) || size > len(text) {
 			return nil, corrupt("lists are too short")
 		}
-		x.postings[i] = arena[:n:n]
-		if !x.postings[i].valid(docs) {
+		list := postingList(nil)
+		if n < longFrom {
+			list, arena = arena[:n:n], arena[n:]
+		} else { // the first additions would copy it, and nothing of the arena could be given back
+			list = withRoom(list, n)[:n]
+		}
+		for j := range list {
+			list[j] = posting(le.Uint32(postingTable[4*j:]))
+		}
+		x.postings[i], postingTable = list, postingTable[4*n:]
+		if !list.valid(docs) {
 			return nil, corrupt("list out of order")
 		}
 		if _, twice := x.terms.find(text[:size]); twice || size == 0 {
 			return nil, corrupt("a term is empty or comes twice")
 		}
 		x.terms.add(text[:size])
-		arena, text = arena[n:], text[size:]
+		text = text[size:]
 	}
-	if len(arena) > 0 || len(text) > 0 {
+	if len(postingTable) > 0 || len(text) > 0 {
 		return nil, corrupt("sizes do not add up")
 	}
 	return x, nil

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -103,6 +104,34 @@ func TestSaveWritesOnlyChanges(t *testing.T) {
 		if _, err := fsys.Lstat(indexFile); (err == nil) != change.write {
 			t.Errorf("%s: written %v, want %v", change.name, err == nil, change.write)
 		}
+	}
+}
+
+// TestFirstAdditionsCopyNothing: what is loaded has room for more, or the first additions after a start would copy all
+// lists and tables.
+func TestFirstAdditionsCopyNothing(t *testing.T) {
+	const count, most = 20_000, 1200 << 10 // bytes for 20 memories; the tables and lists take millions
+	all := make([]*memory.Memory, count+21)
+	for i := range all {
+		all[i] = mem(fmt.Sprint("m", i), fmt.Sprintf("redis holds locks while the nightly backup of item_%d copies tables", i))
+	}
+	fsys := newDir(t)
+	if err := loaded(t, all[:count]).Save(fsys); err != nil {
+		t.Fatal(err)
+	}
+	e, _ := load(t, all[:count], fsys)
+	if err := e.Load("other", all[count:count+1], fsys); err != nil { // which makes the buffers of the analyser
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i, m := range all[count+1:] {
+		e.Apply(record(int64(count+2+i), "", journal.Change{Memory: &journal.MemoryChange{ID: m.ID, After: m}}))
+	}
+	e.EmbeddingCoverage("") // returns when they are indexed
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > most {
+		t.Errorf("%d bytes were allocated, want %d at most", got, most)
 	}
 }
 

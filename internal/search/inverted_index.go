@@ -210,9 +210,11 @@ func (x *invertedIndex) allocateDoc() uint32 {
 
 // growDocs appends unused documents.
 func (x *invertedIndex) growDocs(n int) {
-	x.docs = append(x.docs, make([]*memory.Memory, n)...)
-	x.features = append(x.features, make([]docFeatures, n)...)
-	x.lengths = append(x.lengths, make([]float32, n)...)
+	docs := len(x.docs) + n
+	x.docs = withRoom(x.docs, n)[:docs]
+	x.features = withRoom(x.features, n)[:docs]
+	x.lengths = withRoom(x.lengths, n)[:docs]
+	x.links, x.dayLinks = withRoom(x.links, n), withRoom(x.dayLinks, n)
 	for range n {
 		x.links = append(x.links, unlinked)
 		x.dayLinks = append(x.dayLinks, unlinked)
@@ -282,21 +284,17 @@ func (x *invertedIndex) setPosting(t termCount, doc uint32) {
 		return
 	}
 	list := x.postings[id]
-	at, found := list.find(doc)
-	switch {
-	case found:
+	if at, found := list.find(doc); found {
 		list[at] = p
-	case at == len(list):
-		x.postings[id] = append(list, p)
-	default:
-		x.postings[id] = slices.Insert(list, at, p)
+	} else {
+		x.postings[id] = slices.Insert(withRoom(list, 1), at, p)
 	}
 }
 
 // addTerm returns an id for a new term, without postings.
 func (x *invertedIndex) addTerm(term string) (id uint32) {
 	if id = x.terms.add(term); int(id) == len(x.postings) {
-		x.postings = append(x.postings, nil)
+		x.postings = append(withRoom(x.postings, 1), nil)
 	}
 	return id
 }

@@ -82,7 +82,7 @@ func (x *invertedIndex) joinSession(doc uint32) {
 	key := sessionKeyOf(x.docs[doc])
 	session := x.sessions[key]
 	at, _ := x.sessionPosition(session, doc)
-	session = slices.Insert(session, at, doc)
+	session = slices.Insert(withRoom(session, 1), at, doc)
 	x.sessions[key] = session
 	x.link(key, session, at)
 	x.link(key, session, at+1)

@@ -24,7 +24,7 @@ func New(size int) *Map {
 
 // Clone returns a copy.
 func (m *Map) Clone() *Map {
-	return &Map{m.seed, &Table{slices.Clone(m.table.entries), m.table.count}}
+	return &Map{m.seed, m.table.clone()}
 }
 
 // Len is the number of ids.
@@ -59,7 +59,7 @@ func (m *Map) Remove(id string, memories []*memory.Memory) {
 func (m *Map) hash(id string) uint32 { return uint32(maphash.String(m.seed, id) >> 32) }
 
 // Table maps hashes to positions. Different things may have the same hash: the owner says which position is meant. An
-// entry takes 11 to 16 bytes, and the garbage collector does not read them.
+// entry takes 10 to 15 bytes, of a large table 10 to 11, and the garbage collector does not read them.
 //
 // It is a hash table with open addressing and linear probing. Methods that change it need exclusive access; Find may
 // run concurrently. The zero value is empty.
@@ -68,16 +68,56 @@ type Table struct {
 	// their hashes, up to those that wrap around at the end: growing writes them in sequence.
 	entries []uint64
 	count   int
+	// parts of a large table, which has no entries itself, by the upper bits of the hash. They have the bits below. Each
+	// grows by itself: nobody waits for a million entries to be copied, and the old ones are no garbage at once.
+	parts *[1 << partBits]Table
 }
 
-// NewTable returns an empty Table with room for so many positions.
-func NewTable(size int) *Table { return &Table{entries: make([]uint64, roomFor(size))} }
+const (
+	partBits = 8
+	large    = 1 << 16           // positions of a Table that has parts
+	many     = large >> partBits // of which each has so many at first
+)
 
-// roomFor is how many entries a Table of so many positions has: two in three are used at most.
-func roomFor(size int) int { return size + size/2 + 1 }
+// NewTable returns an empty Table with room for so many positions.
+func NewTable(size int) *Table {
+	if size < large {
+		return &Table{entries: make([]uint64, roomFor(size))}
+	}
+	each := size>>partBits + size>>(partBits+4) // hashes are not spread evenly
+	t := &Table{parts: new([1 << partBits]Table)}
+	for i := range t.parts {
+		t.parts[i].entries = make([]uint64, roomFor(each))
+	}
+	return t
+}
+
+// roomFor is how many entries a Table of so many positions has: four in five are used at most.
+func roomFor(size int) int { return size + size/4 + 1 }
+
+// clone returns a copy.
+func (t *Table) clone() *Table {
+	c := &Table{entries: slices.Clone(t.entries), count: t.count}
+	if t.parts != nil {
+		c.parts = new([1 << partBits]Table)
+		for i := range t.parts {
+			c.parts[i] = *t.parts[i].clone()
+		}
+	}
+	return c
+}
+
+// part returns the part of a large table that has a hash, and the hash in it.
+func (t *Table) part(hash uint32) (part *Table, below uint32) {
+	return &t.parts[hash>>(32-partBits)], hash << partBits
+}
 
 // Find returns the position with a hash that is meant.
 func (t *Table) Find(hash uint32, meant func(position uint32) bool) (position uint32, found bool) {
+	if t.parts != nil {
+		part, below := t.part(hash)
+		return part.Find(below, meant)
+	}
 	at, found := t.find(hash, meant)
 	if !found {
 		return 0, false
@@ -87,18 +127,36 @@ func (t *Table) Find(hash uint32, meant func(position uint32) bool) (position ui
 
 // Add adds a position, which must not be there.
 func (t *Table) Add(hash, position uint32) {
-	if roomFor(t.count+1) > len(t.entries) {
+	if t.parts == nil && t.count == large {
+		t.divide()
+	}
+	t.count++
+	if t.parts != nil {
+		part, below := t.part(hash)
+		part.Add(below, position)
+		return
+	}
+	if roomFor(t.count) > len(t.entries) {
 		t.grow()
 	}
 	t.insert(uint64(hash)<<32 | uint64(position) + 1)
-	t.count++
 }
 
 // Remove removes the position with a hash that is meant. One that is not there is ignored.
-func (t *Table) Remove(hash uint32, meant func(position uint32) bool) {
+func (t *Table) Remove(hash uint32, meant func(position uint32) bool) { t.remove(hash, meant) }
+
+// remove is Remove, and reports whether the position was there.
+func (t *Table) remove(hash uint32, meant func(position uint32) bool) (found bool) {
+	if t.parts != nil {
+		part, below := t.part(hash)
+		if found = part.remove(below, meant); found {
+			t.count--
+		}
+		return found
+	}
 	hole, found := t.find(hash, meant)
 	if !found {
-		return
+		return false
 	}
 	t.count--
 	// Entries behind the hole move into it, unless that is before where a search for them begins.
@@ -109,6 +167,7 @@ func (t *Table) Remove(hash uint32, meant func(position uint32) bool) {
 		}
 	}
 	t.entries[hole] = 0
+	return true
 }
 
 // find returns which entry is that of a hash and the position that is meant.
@@ -133,15 +192,31 @@ func (t *Table) insert(entry uint64) {
 	t.entries[at] = entry
 }
 
-// grow makes room for half as many positions again.
+// grow makes room for half as many positions again, of many for an eighth.
 func (t *Table) grow() {
+	more := t.count/2 + 8
+	if t.count > many {
+		more = t.count / 8
+	}
 	old := t.entries
-	t.entries = make([]uint64, roomFor(t.count+t.count/2+8))
+	t.entries = make([]uint64, roomFor(t.count+more))
 	for _, e := range old {
 		if e != 0 {
 			t.insert(e)
 		}
 	}
+}
+
+// divide makes parts of a table.
+func (t *Table) divide() {
+	parts := NewTable(t.count + t.count/8).parts
+	for _, e := range t.entries {
+		if e != 0 {
+			hash := uint32(e >> 32)
+			parts[hash>>(32-partBits)].Add(hash<<partBits, positionOf(e))
+		}
+	}
+	t.parts, t.entries = parts, nil
 }
 
 func positionOf(entry uint64) uint32 { return uint32(entry) - 1 }

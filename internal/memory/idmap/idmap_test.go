@@ -3,6 +3,7 @@ package idmap_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -78,6 +79,63 @@ func TestTable(t *testing.T) {
 			t.Fatalf("step %d: found what is not meant", step)
 		}
 	}
+}
+
+// A large Table finds what it has, and its clone what that has, while it grows out of a small one and shrinks again.
+func TestLargeTable(t *testing.T) {
+	const count = 200_000
+	hash := func(position uint32) uint32 { return position * 2654435761 }
+	for _, size := range []int{0, count} {
+		table := idmap.NewTable(size)
+		check := func(table *idmap.Table, from, to uint32) {
+			t.Helper()
+			for position := range uint32(count) {
+				at, found := table.Find(hash(position), func(at uint32) bool { return at == position })
+				if want := position >= from && position < to; found != want || found && at != position {
+					t.Fatalf("%d is found at %d, %v; want %v", position, at, found, want)
+				}
+			}
+		}
+		for position := range uint32(count) {
+			table.Add(hash(position), position)
+		}
+		check(table, 0, count)
+		clone := table.Clone()
+		for position := range uint32(count / 2) {
+			for range 2 { // the second is ignored
+				table.Remove(hash(position), func(at uint32) bool { return at == position })
+			}
+		}
+		check(table, count/2, count)
+		check(clone, 0, count)
+	}
+}
+
+// No addition to a large Table copies all of it: that would be garbage of its size, and a pause. Neither has a Table much
+// room that is unused.
+func TestLargeTableGrows(t *testing.T) {
+	const count, room = 1_000_000, 13 << 20
+	table := idmap.NewTable(count)
+	before := allocated()
+	for position := range uint32(count) {
+		table.Add(position*2654435761, position)
+	}
+	for position := uint32(count); position < count+1000; position++ {
+		table.Add(position*2654435761, position)
+	}
+	if got := allocated() - before; got > 1<<20 {
+		t.Errorf("%d bytes were allocated for positions that had room, and 1,000 more", got)
+	}
+	if got := table.Room() * 8; got > room {
+		t.Errorf("it takes %d bytes, want %d at most", got, room)
+	}
+}
+
+// allocated is how many bytes were allocated since the start.
+func allocated() uint64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.TotalAlloc
 }
 
 // A clone and its original do not see each other's changes.
