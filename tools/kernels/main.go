@@ -93,7 +93,7 @@ var targets = []target{
 	}, avx2, nil},
 	{"amd64", "VNNI", "AVX-512 VNNI", "cpu.X86.HasAVX512VNNI && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL", []tile{
 		{products, 4, 4}, {products, 4, 2}, {products, 4, 1},
-	}, vnni, vnniPanels()},
+	}, vnni, append(vnniPanels(), vnniDots)},
 	{"arm64", "", "NEON", "cpu.ARM64.HasASIMD", []tile{
 		{dots, 1, 1},
 		{products, 4, 4}, {products, 4, 2}, {products, 4, 1},

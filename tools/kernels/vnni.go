@@ -38,6 +38,72 @@ func vnni(a *assembly, t tile) {
 	nextRows(a, t, weights)
 }
 
+// vnniDots is the function for dots. VPDPBUSD multiplies unsigned bytes with signed ones, so 128 is added to the codes of
+// a row, and 128 times the sum of q taken off again.
+var vnniDots = function{
+	doc:  "computes the dot products of q and n rows, one after the other; all have k codes, a multiple of 32.",
+	name: "dotsVNNI", arguments: "out *int32, rows, q *int8, n, k int", size: 40, write: dotsOfBytes,
+}
+
+// dotsOfBytes: Z0 sums, Z1 and Z2 codes, Z30 what each sum begins with, Z31 128 in each byte; DI sums, SI row, DX q, CX
+// rows left, R8 length of a row, R9 of it in whole registers, AX column.
+func dotsOfBytes(a *assembly) {
+	a.op("MOVQ", "out+0(FP)", "DI")
+	a.op("MOVQ", "rows+8(FP)", "SI")
+	a.op("MOVQ", "q+16(FP)", "DX")
+	a.op("MOVQ", "n+24(FP)", "CX")
+	a.op("MOVQ", "k+32(FP)", "R8")
+	a.op("MOVQ", "R8", "R9")
+	a.op("ANDQ", "$~63", "R9")
+	a.op("MOVL", "$0x80808080", "AX")
+	a.op("VPBROADCASTD", "AX", z(31))
+	a.op("VPXORD", z(0), z(0), z(0))
+	a.op("XORQ", "AX", "AX")
+	each := func(label string, whole, rest func()) {
+		a.op("CMPQ", "AX", "R9")
+		a.op("JGE", label+"rest")
+		a.label(label + "columns")
+		whole()
+		a.op("ADDQ", "$64", "AX")
+		a.op("CMPQ", "AX", "R9")
+		a.op("JLT", label+"columns")
+		a.label(label + "rest")
+		a.op("CMPQ", "AX", "R8")
+		a.op("JGE", label+"done")
+		rest() // the upper half of a register becomes 0
+		a.label(label + "done")
+	}
+	each("q", func() {
+		a.op("VPDPBUSD", at("DX", "AX", 1), z(31), z(0))
+	}, func() {
+		a.op("VMOVDQU", at("DX", "AX", 1), y(1))
+		a.op("VPDPBUSD", z(1), z(31), z(0))
+	})
+	a.op("VPXORD", z(30), z(30), z(30))
+	a.op("VPSUBD", z(0), z(30), z(30))
+	a.label("row")
+	a.op("VMOVDQA64", z(30), z(0))
+	a.op("XORQ", "AX", "AX")
+	each("", func() {
+		a.op("VPXORD", at("SI", "AX", 1), z(31), z(1))
+		a.op("VPDPBUSD", at("DX", "AX", 1), z(1), z(0))
+	}, func() {
+		a.op("VMOVDQU", at("SI", "AX", 1), y(1))
+		a.op("VPXORD", z(31), z(1), z(1))
+		a.op("VMOVDQU", at("DX", "AX", 1), y(2))
+		a.op("VPDPBUSD", z(2), z(1), z(0))
+	})
+	a.op("VEXTRACTI64X4", "$1", z(0), y(1))
+	avx2StoreOne(a)
+	a.op("ADDQ", "R8", "SI")
+	a.op("ADDQ", "$4", "DI")
+	a.op("DECQ", "CX")
+	a.op("JNZ", "row")
+	a.WriteByte('\n')
+	a.op("VZEROUPPER")
+	a.op("RET")
+}
+
 // panelInputs is how many inputs a panel is multiplied with at a time, at most: each has two registers of sums,
 // and four hold the weights.
 const panelInputs = 13

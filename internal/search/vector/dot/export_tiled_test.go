@@ -6,9 +6,13 @@ func tiled() []Kernel {
 	if !hasTiles() {
 		return nil
 	}
-	kernels := []Kernel{{tilesName, dotsTiled, usualTiles.products, packedTiled}}
+	all := []Kernel{{tilesName, dotsOf(usualTiles), usualTiles.products, packedTiled}}
 	if best := bestTiles(); best != usualTiles {
-		kernels = append(kernels, Kernel{"best", dotsTiled, best.products, packedTiled})
+		all = append(all, Kernel{"best", dotsOf(best), best.products, packedTiled})
 	}
-	return kernels
+	return all
+}
+
+func dotsOf(k *kernels) func(out []int32, q, rows []int8) {
+	return func(out []int32, q, rows []int8) { k.dots(&out[0], &rows[0], &q[0], len(out), len(q)) }
 }

@@ -1,9 +1,9 @@
 package dot
 
-var vnniTiles = &productTiles{products4VNNI, products2VNNI, products1VNNI}
+var vnniTiles = &kernels{products4VNNI, products2VNNI, products1VNNI, dotsVNNI}
 
 // bestTiles returns the fastest tiles of Products that this machine can run, nil when there are none.
-func bestTiles() *productTiles {
+func bestTiles() *kernels {
 	switch {
 	case hasTilesVNNI():
 		return vnniTiles

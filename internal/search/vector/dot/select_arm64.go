@@ -1,7 +1,7 @@
 package dot
 
 // bestTiles returns the tiles of Products, nil when this machine cannot run them.
-func bestTiles() *productTiles {
+func bestTiles() *kernels {
 	if hasTiles() {
 		return usualTiles
 	}

@@ -4,8 +4,8 @@ package dot
 
 // dots uses the widest kernel that this processor has; all give the same integers.
 func dots(out []int32, q, rows []int8) {
-	if hasTiles() {
-		dotsTiled(out, q, rows)
+	if tiles := bestTiles(); tiles != nil {
+		tiles.dots(&out[0], &rows[0], &q[0], len(out), len(q))
 	} else {
 		dotsPortable(out, q, rows)
 	}
@@ -20,13 +20,15 @@ func products(out []int32, weights []int8, k int, inputs []int16) {
 	}
 }
 
-// productTiles are the tiles of Products of one instruction set, for 4, 2 and 1 inputs at a time.
-type productTiles struct {
+// kernels are those of one instruction set.
+type kernels struct {
+	// tiles of Products, for 4, 2 and 1 inputs at a time
 	four, two, one func(out *int32, weights *int8, inputs *int16, rows, k, n int)
+	dots           func(out *int32, rows, q *int8, n, k int)
 }
 
 // usualTiles are those that every machine with hasTiles can run.
-var usualTiles = &productTiles{four: products4, two: products2, one: products1}
+var usualTiles = &kernels{four: products4, two: products2, one: products1, dots: dotsTiled}
 
 // packed uses the widest kernel that this processor has; all give the same integers.
 func packed(out []int32, q []int8, rows []uint8) {
@@ -43,9 +45,7 @@ func packedTiled(out []int32, q []int8, rows []uint8) {
 }
 
 // dotsTiled needs a row at least.
-func dotsTiled(out []int32, q, rows []int8) {
-	dots1(&out[0], &rows[0], &q[0], len(out), len(q), len(out))
-}
+func dotsTiled(out *int32, rows, q *int8, n, k int) { dots1(out, rows, q, n, k, n) }
 
 const (
 	inputBlock  = 192 << 10 // bytes of inputs that stay in the L2 cache while all weights pass by them
@@ -54,7 +54,7 @@ const (
 )
 
 // products walks over the inputs in blocks that fit the L2 cache. It needs a row of weights and an input at least.
-func (t *productTiles) products(out []int32, weights []int8, k int, inputs []int16) {
+func (t *kernels) products(out []int32, weights []int8, k int, inputs []int16) {
 	n := len(weights) / k
 	if n < maxTileRows {
 		productsPortable(out, weights, k, inputs)
@@ -69,7 +69,7 @@ func (t *productTiles) products(out []int32, weights []int8, k int, inputs []int
 }
 
 // block is Products for a block of inputs.
-func (t *productTiles) block(out []int32, weights []int8, k int, inputs []int16) {
+func (t *kernels) block(out []int32, weights []int8, k int, inputs []int16) {
 	n, first := len(weights)/k, 0
 	for first < n {
 		rows := min(max(maxTileRows, weightBlock/k), n-first) / maxTileRows * maxTileRows
@@ -83,7 +83,7 @@ func (t *productTiles) block(out []int32, weights []int8, k int, inputs []int16)
 }
 
 // rows is Products for a multiple of maxTileRows rows of weights. In out, sums of consecutive inputs are n apart.
-func (t *productTiles) rows(out []int32, weights []int8, k, n int, inputs []int16) {
+func (t *kernels) rows(out []int32, weights []int8, k, n int, inputs []int16) {
 	rows, count := len(weights)/k, len(inputs)/k
 	i := 0
 	for ; i+4 <= count; i += 4 {

@@ -105,3 +105,8 @@ func panel12VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
 //
 //go:noescape
 func panel13VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+
+// dotsVNNI computes the dot products of q and n rows, one after the other; all have k codes, a multiple of 32.
+//
+//go:noescape
+func dotsVNNI(out *int32, rows, q *int8, n, k int)

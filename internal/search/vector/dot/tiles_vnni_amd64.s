@@ -1831,3 +1831,74 @@ columns:
 
 	VZEROUPPER
 	RET
+
+// func dotsVNNI(out *int32, rows, q *int8, n, k int)
+TEXT ·dotsVNNI(SB), NOSPLIT, $0-40
+	MOVQ         out+0(FP), DI
+	MOVQ         rows+8(FP), SI
+	MOVQ         q+16(FP), DX
+	MOVQ         n+24(FP), CX
+	MOVQ         k+32(FP), R8
+	MOVQ         R8, R9
+	ANDQ         $~63, R9
+	MOVL         $0x80808080, AX
+	VPBROADCASTD AX, Z31
+	VPXORD       Z0, Z0, Z0
+	XORQ         AX, AX
+	CMPQ         AX, R9
+	JGE          qrest
+
+qcolumns:
+	VPDPBUSD     (DX)(AX*1), Z31, Z0
+	ADDQ         $64, AX
+	CMPQ         AX, R9
+	JLT          qcolumns
+
+qrest:
+	CMPQ         AX, R8
+	JGE          qdone
+	VMOVDQU      (DX)(AX*1), Y1
+	VPDPBUSD     Z1, Z31, Z0
+
+qdone:
+	VPXORD       Z30, Z30, Z30
+	VPSUBD       Z0, Z30, Z30
+
+row:
+	VMOVDQA64    Z30, Z0
+	XORQ         AX, AX
+	CMPQ         AX, R9
+	JGE          rest
+
+columns:
+	VPXORD       (SI)(AX*1), Z31, Z1
+	VPDPBUSD     (DX)(AX*1), Z1, Z0
+	ADDQ         $64, AX
+	CMPQ         AX, R9
+	JLT          columns
+
+rest:
+	CMPQ         AX, R8
+	JGE          done
+	VMOVDQU      (SI)(AX*1), Y1
+	VPXORD       Z31, Z1, Z1
+	VMOVDQU      (DX)(AX*1), Y2
+	VPDPBUSD     Z2, Z1, Z0
+
+done:
+	VEXTRACTI64X4 $1, Z0, Y1
+	VPADDD       Y1, Y0, Y0
+	VEXTRACTI128 $1, Y0, X1
+	VPADDD       X1, X0, X0
+	VPSHUFD      $0x4E, X0, X1
+	VPADDD       X1, X0, X0
+	VPSHUFD      $0xB1, X0, X1
+	VPADDD       X1, X0, X0
+	VMOVD        X0, (DI)
+	ADDQ         R8, SI
+	ADDQ         $4, DI
+	DECQ         CX
+	JNZ          row
+
+	VZEROUPPER
+	RET
