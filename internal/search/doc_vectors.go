@@ -150,7 +150,7 @@ func (v *docVectors) hasTokens() bool {
 
 // cosine is that of a document with a query vector, false when the document has no comparable vector.
 func (v *docVectors) cosine(doc uint32, query vector.Quantized) (float64, bool) {
-	own, ok := v.rows.At(int(doc))
+	own, ok := v.rows.View(int(doc))
 	if !ok || own.Dim() != query.Dim() {
 		return 0, false
 	}

@@ -1,8 +1,6 @@
 package search
 
 import (
-	"slices"
-
 	"github.com/memsidecar/memsidecar/internal/search/analysis"
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
 	"github.com/memsidecar/memsidecar/internal/search/vector"
@@ -51,7 +49,7 @@ func (c *evidenceCollector) familiarityOf(doc uint32) (sum float64) {
 		if q.Vector.Dim() == 0 || questions.Len() == 0 {
 			continue
 		}
-		if v, ok := c.index.vectors[i].rows.At(int(doc)); ok {
+		if v, ok := c.index.vectors[i].rows.View(int(doc)); ok {
 			sum += nearestMean(questions, v) - typicalFamiliarity
 		}
 	}
@@ -60,19 +58,27 @@ func (c *evidenceCollector) familiarityOf(doc uint32) (sum float64) {
 
 // nearestMean is the mean cosine of a vector with the nearestQuestions rows that are nearest to it.
 func nearestMean(rows *vector.Rows, v vector.Quantized) (mean float64) {
-	nearest := make([]float64, 0, nearestQuestions+1) // ascending
+	var nearest [nearestQuestions]float64 // ascending
+	n := 0
 	rows.Cosines(v, func(_ int, cosine float64) {
-		if len(nearest) == nearestQuestions && cosine <= nearest[0] {
-			return
-		}
-		at, _ := slices.BinarySearch(nearest, cosine)
-		nearest = slices.Insert(nearest, at, cosine)
-		if len(nearest) > nearestQuestions {
-			nearest = slices.Delete(nearest, 0, 1)
+		switch {
+		case n < len(nearest):
+			at := n
+			for ; at > 0 && nearest[at-1] > cosine; at-- {
+				nearest[at] = nearest[at-1]
+			}
+			nearest[at] = cosine
+			n++
+		case cosine > nearest[0]:
+			at := 1
+			for ; at < len(nearest) && nearest[at] < cosine; at++ {
+				nearest[at-1] = nearest[at]
+			}
+			nearest[at-1] = cosine
 		}
 	})
-	for _, cosine := range nearest {
-		mean += cosine / float64(len(nearest))
+	for _, cosine := range nearest[:n] {
+		mean += cosine / float64(n)
 	}
 	return mean
 }

@@ -16,9 +16,9 @@ const (
 	namesPool    = 256 // candidates among which the names of the query are looked for
 )
 
-// partDocs is how many documents one goroutine looks at: fewer take less time than the goroutine. It is a multiple of
-// vector.RowsPerBlock.
-const partDocs = 16 << 10
+// partDocs is how many documents one goroutine looks at, at least: fewer take less time than the goroutine. It is a
+// multiple of vector.RowsPerBlock.
+const partDocs = 4 << 10
 
 // partsOf cuts documents into parts for goroutines, at most one a processor: part i is from bound i to bound i+1,
 // without the latter.
@@ -67,10 +67,11 @@ func (c *evidenceCollector) noteVectors() {
 // ownWords is BM25 of a document as a share of its upper bound, 0 to 1. The bound is that of the query, so that a query
 // of many words of which a memory holds one gives little.
 func (c *evidenceCollector) ownWords(doc uint32) float64 {
-	if c.total == 0 {
+	score := c.scratch.sums[doc].score
+	if score == 0 || c.total == 0 { // of most documents; a division would take longer than all else
 		return 0
 	}
-	return float64(c.scratch.sums[doc].score) / c.total
+	return float64(score) / c.total
 }
 
 // neighborWords is the sum of the words of the documents before and after it in its session.
@@ -108,8 +109,10 @@ func (c *evidenceCollector) selectFirst() {
 	}
 	c.noteVectors()
 	limit := max(evidencePool, c.ranking.pool.limit)
-	best, _ := c.keepFirst(c.bestOfParts(max(namesPool, limit)), max(namesPool, limit))
-	for _, e := range best {
+	first := max(namesPool, limit)
+	best := c.bestOfParts(first)
+	slices.SortFunc(best, c.compareFirst)
+	for _, e := range best[:min(first, len(best))] {
 		c.pool = append(c.pool, c.evidenceOf(e.doc))
 	}
 	c.addNames() // before the cut, because a name can lift a memory into the pool
@@ -146,39 +149,45 @@ func (c *evidenceCollector) bestOfParts(n int) []firstEntry {
 	return slices.Concat(bests...)
 }
 
-// bestBetween returns the n best documents from one to another, without the latter. It sets no evidence: of most
-// documents one number suffices.
+// bestBetween returns the n best documents from one to another, without the latter, in any order. It sets no evidence: of
+// most documents one number suffices.
 func (c *evidenceCollector) bestBetween(from, to, n int) []firstEntry {
-	var best []firstEntry
-	threshold := lessThanAny
+	best := make([]firstEntry, 0, n) // a heap once it is full, the worst on top
 	for doc := uint32(from); doc < uint32(to); doc++ {
 		e := firstEntry{doc, c.firstOf(doc)}
-		if e.first < threshold || e.first == 0 || !c.admitsDoc(doc) {
-			continue
-		}
-		best = append(best, e)
-		if len(best) == 4*n { // amortised selection: sort once for three quarters of them
-			best, threshold = c.keepFirst(best, n)
+		switch {
+		case e.first == 0 || len(best) == n && e.first < best[0].first || !c.admitsDoc(doc):
+		case len(best) < n:
+			if best = append(best, e); len(best) == n {
+				for i := n/2 - 1; i >= 0; i-- {
+					c.siftDown(best, i)
+				}
+			}
+		case c.compareFirst(e, best[0]) < 0:
+			best[0] = e
+			c.siftDown(best, 0)
 		}
 	}
-	best, _ = c.keepFirst(best, n)
 	return best
+}
+
+// siftDown restores the heap below position i.
+func (c *evidenceCollector) siftDown(heap []firstEntry, i int) {
+	for child := 2*i + 1; child < len(heap); child = 2*i + 1 {
+		if child+1 < len(heap) && c.compareFirst(heap[child], heap[child+1]) < 0 {
+			child++
+		}
+		if c.compareFirst(heap[i], heap[child]) >= 0 {
+			return
+		}
+		heap[i], heap[child] = heap[child], heap[i]
+		i = child
+	}
 }
 
 // firstOf is the evidence by which candidates are selected, without names.
 func (c *evidenceCollector) firstOf(doc uint32) float64 {
 	return float64(wordWeight*c.wordsOf(doc)) + float64(c.cosines[doc]) + float64(dateWeight*c.dateShare(doc))
-}
-
-// keepFirst sorts entries and keeps the n best. least is the evidence of the last, or less than any when there is room
-// for more.
-func (c *evidenceCollector) keepFirst(entries []firstEntry, n int) (best []firstEntry, least float64) {
-	slices.SortFunc(entries, c.compareFirst)
-	entries = entries[:min(n, len(entries))]
-	if len(entries) < n {
-		return entries, lessThanAny
-	}
-	return entries, entries[n-1].first
 }
 
 // compareFirst puts the better document first; among equals the one that Balanced puts first.

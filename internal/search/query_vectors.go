@@ -44,21 +44,29 @@ func (e *Engine) embedQuery(
 // embedBy embeds a text by the models that are wanted and know its language, as embedQuery does.
 func (e *Engine) embedBy(ctx context.Context, text string, wanted func(model int) bool) []embedding.Query {
 	queries := make([]embedding.Query, len(e.models))
-	var models sync.WaitGroup
-	for i, m := range e.models {
-		if !m.Supports(text) || !wanted(i) {
-			continue
+	embed := func(i int) {
+		q, err := e.models[i].EmbedQuery(ctx, text)
+		if err != nil {
+			e.log.Debug("query has no vector", slog.String("model", e.models[i].Name()), slog.Any("error", err))
+			return
 		}
-		models.Go(func() {
-			q, err := m.EmbedQuery(ctx, text)
-			if err != nil {
-				e.log.Debug("query has no vector", slog.String("model", m.Name()), slog.Any("error", err))
-				return
-			}
-			queries[i] = q
-		})
+		queries[i] = q
 	}
-	models.Wait()
+	first := -1
+	var others sync.WaitGroup
+	for i, m := range e.models {
+		switch {
+		case !m.Supports(text) || !wanted(i):
+		case first < 0:
+			first = i
+		default:
+			others.Go(func() { embed(i) })
+		}
+	}
+	if first >= 0 {
+		embed(first) // here, where it need not wait for a processor: of the models inside it is the slower one
+	}
+	others.Wait()
 	return queries
 }
 

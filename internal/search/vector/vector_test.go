@@ -198,6 +198,9 @@ func TestRowsLikeMap(t *testing.T) {
 			if _, known := want[n]; ok != known || ok && !bytes.Equal(q.AppendCodes(nil), want[n].AppendCodes(nil)) {
 				t.Fatalf("step %d: row %d is another", step, n)
 			}
+			if view, ok := rows.View(n); ok && view.Cosine(query) != q.Cosine(query) || ok != (q.Dim() > 0) {
+				t.Fatalf("step %d: row %d is another when it is not copied", step, n)
+			}
 		}
 		if rows.Len() != len(want) {
 			t.Fatalf("step %d: %d rows, want %d", step, rows.Len(), len(want))
