@@ -99,6 +99,9 @@ func unreachable(err error) bool {
 
 // load reads the configuration. Call it after flags are parsed.
 func (a *app) load() (daemon.Config, error) {
+	if a.config != nil {
+		return *a.config, nil
+	}
 	flags := map[string]string{}
 	if a.flags.data != "" {
 		flags["data"] = a.flags.data

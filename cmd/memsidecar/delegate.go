@@ -119,6 +119,7 @@ func (d *delegate) execute(ctx context.Context, a *app, root *cobra.Command, arg
 		if err != nil || cfg.Socket != d.cfg.Socket {
 			return memory.ErrOwnProcess
 		}
+		a.config = &cfg
 		return nil
 	}
 	if slices.ContainsFunc(args, needsProcess) {

@@ -351,24 +351,34 @@ func (c *hookCall) startDaemon(cfg daemon.Config, dir string) error {
 func (c *hookCall) recordCall(dir string, err error) {
 	outcome := outcomeOf(err)
 	name := c.host.Name + "." + string(c.kind)
-	writeMark(filepath.Join(dir, "fired", name), outcome+"\n", os.O_TRUNC)
-	if outcome == hookTimeout {
-		// One byte each: hooks run at the same time, and appending needs no lock.
-		writeMark(filepath.Join(dir, "timeouts", name), ".", os.O_APPEND)
+	// Written over, and cut off behind: ext4 starts to write a file to disk when it is closed after it was emptied, which
+	// takes a third of a millisecond, and the host waits for it.
+	if f := openMark(filepath.Join(dir, "fired", name), 0); f != nil {
+		_, _ = f.WriteString(outcome + "\n")
+		_ = f.Truncate(int64(len(outcome)) + 1)
+		_ = f.Close()
+	}
+	if outcome != hookTimeout {
+		return
+	}
+	// One byte each: hooks run at the same time, and appending needs no lock.
+	if f := openMark(filepath.Join(dir, "timeouts", name), os.O_APPEND); f != nil {
+		_, _ = f.WriteString(".")
+		_ = f.Close()
 	}
 }
 
-// writeMark writes text to a file and makes its directory when that is missing. Errors are of no consequence.
-func writeMark(path, text string, how int) {
+// openMark opens a file for writing and makes it, and its directory, when they are missing. Errors are of no
+// consequence: it returns nil then.
+func openMark(path string, how int) *os.File {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o600)
 	if errors.Is(err, os.ErrNotExist) && os.MkdirAll(filepath.Dir(path), 0o700) == nil {
 		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o600)
 	}
 	if err != nil {
-		return
+		return nil
 	}
-	_, _ = f.WriteString(text)
-	_ = f.Close()
+	return f
 }
 
 // Outcomes of a hook; the log has the details.

@@ -141,7 +141,8 @@ func (s *hookState) readMark(dir string) {
 	path := filepath.Join(dir, "fired", name)
 	if info, err := os.Stat(path); err == nil {
 		text, _ := os.ReadFile(path) // without a text only the outcome is unknown
-		s.last, s.outcome = info.ModTime(), strings.TrimSpace(string(text))
+		outcome, _, _ := strings.Cut(string(text), "\n")
+		s.last, s.outcome = info.ModTime(), outcome
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/memsidecar/memsidecar/internal/daemon"
 )
 
 // main runs the program and exits with its code.
@@ -86,6 +88,7 @@ type app struct {
 	inside *delegate              // the daemon in which the command runs; nil in a process of its own
 	now    func() time.Time
 	flags  globals
+	config *daemon.Config // for all of a command; nil reads it at each load
 	out    *output
 	ran    bool // the command line was parsed; errors from here on are not usage errors
 }
