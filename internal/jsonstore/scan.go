@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/memsidecar/memsidecar/internal/publish"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
@@ -105,7 +106,7 @@ func scanPublished(
 	}
 	defer file.Close()
 	sum := sha256.New()
-	in := bufio.NewReaderSize(io.TeeReader(file, sum), scanBuffer)
+	in := bufio.NewReaderSize(io.TeeReader(file, publish.AtLeisure(sum)), scanBuffer)
 	s := publishedScan{memory: memory}
 	for line := []byte(nil); ; {
 		line, err = appendLine(line[:0], in)
