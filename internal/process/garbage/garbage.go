@@ -16,8 +16,8 @@ const (
 	mostPercent = 50
 	busyPercent = 20
 	busyBytes   = 32 << 20
-	calmPercent = 10
-	calmBytes   = 40 << 20
+	calmPercent = 4
+	calmBytes   = 24 << 20
 )
 
 // mostCalm is how many collections between two looks are few.
