@@ -52,7 +52,7 @@ func (x *invertedIndex) weighTerms(terms []queryTerm) (total float32) {
 		t.postings = nil
 		df := 0
 		if id, ok := x.terms.find(t.term); ok {
-			t.postings, df = x.postings[id], x.documentFrequency(id)
+			t.postings, df = x.postings.of(id), x.documentFrequency(id)
 		}
 		t.weight = t.weightAmong(x.liveDocs, df)
 		if !t.optional || df > 0 {

@@ -83,7 +83,7 @@ func (e *Engine) MadeVectors(ctx context.Context, space string, ids []string) (m
 // caller holds the lock.
 func (v *docVectors) made(m *memory.Memory, doc uint32) (made MadeVector, ok bool) {
 	made = MadeVector{ID: m.ID, Model: v.model.Name(), Key: keyOf(m)}
-	if v.rejected[doc] {
+	if v.rejected.has(doc) {
 		return made, true
 	}
 	if made.Vector, ok = v.rows.At(int(doc)); ok {

@@ -47,7 +47,7 @@ func (c *evidenceCollector) previousTurn(doc uint32) uint32 {
 	if !c.isTurn(doc) {
 		return noDoc
 	}
-	return c.index.links[doc].previous
+	return c.index.links[doc].inSession().previous
 }
 
 // lengthEvidence prefers turns that say more: "Wow!" answers nothing.

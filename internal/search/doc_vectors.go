@@ -17,7 +17,7 @@ type docVectors struct {
 	model    embedding.Model
 	rows     vector.Rows
 	waiting  map[uint32]bool                // documents whose vector is to be made
-	rejected map[uint32]bool                // documents whose text the embedder does not take
+	rejected docSet                         // documents whose text the embedder does not take
 	store    *vectorstore.Store             // by embedded text; nil when its file cannot be opened
 	tokens   map[vector.Key]vector.TokenSet // by embedded text, of memories kept elsewhere; nil with a store
 	stale    bool                           // the store may have a text that no document has
@@ -29,7 +29,7 @@ const recordRoom = 8 << 10
 // newDocVectors returns empty vectors, one for each model.
 func newDocVectors(models []embedding.Model) (all []*docVectors) {
 	for _, m := range models {
-		v := &docVectors{model: m, waiting: map[uint32]bool{}, rejected: map[uint32]bool{}}
+		v := &docVectors{model: m, waiting: map[uint32]bool{}}
 		all = append(all, v)
 	}
 	return all
@@ -68,10 +68,10 @@ func (v *docVectors) markForEmbedding(doc uint32, old, m *memory.Memory) {
 	}
 	switch {
 	case !v.model.Supports(text):
-		v.rejected[doc] = true
+		v.rejected.add(doc)
 	case !m.IsActive():
 		delete(v.waiting, doc)
-	case !v.rows.Has(int(doc)) && !v.rejected[doc]:
+	case !v.rows.Has(int(doc)) && !v.rejected.has(doc):
 		v.waiting[doc] = true
 	}
 }
@@ -79,7 +79,7 @@ func (v *docVectors) markForEmbedding(doc uint32, old, m *memory.Memory) {
 // remove removes the vector of a document.
 func (v *docVectors) remove(doc uint32) {
 	delete(v.waiting, doc)
-	delete(v.rejected, doc)
+	v.rejected.remove(doc)
 	if v.rows.Has(int(doc)) {
 		v.rows.Clear(int(doc))
 		v.stale = true
@@ -107,7 +107,7 @@ func (x *invertedIndex) setRow(v *docVectors, doc uint32, d vector.Quantized) {
 	if !v.rows.Set(int(doc), d) {
 		v.rows = vector.Rows{}
 		for doc, m := range x.docs {
-			if m != nil && m.IsActive() && !v.rejected[uint32(doc)] {
+			if m != nil && m.IsActive() && !v.rejected.has(uint32(doc)) {
 				v.waiting[uint32(doc)] = true
 			}
 		}

@@ -164,7 +164,7 @@ func (e *Engine) indexExtract(extract *Extract) *invertedIndex {
 func (x *invertedIndex) setKept(v *docVectors, kept *KeptMemory) {
 	doc, _ := x.docIDs.Find(kept.Memory.ID, x.docs)
 	q, ok := vector.FromCodes(kept.Codes[v.model.Name()])
-	if !ok || v.rejected[doc] {
+	if !ok || v.rejected.has(doc) {
 		return
 	}
 	x.setRow(v, doc, q)

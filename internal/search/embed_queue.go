@@ -64,14 +64,25 @@ func (e *Engine) peek(name string) (s *space, x *invertedIndex, few bool) {
 	return s, x, e.source != nil && len(e.opened) < e.maxOpen
 }
 
-// coverage counts the memories of an index by the state of their vectors.
+// coverage counts the memories of an index by the state of their vectors. Changes wait for a part of them at a time, and
+// may be counted or not.
 func (x *invertedIndex) coverage() (c EmbeddingCoverage) {
+	for from, more := 0, true; more; from += partDocs {
+		more = x.countCoverage(&c, from)
+	}
+	return c
+}
+
+// countCoverage counts partDocs documents, and reports whether there are more.
+func (x *invertedIndex) countCoverage(c *EmbeddingCoverage, from int) (more bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if len(x.vectors) == 0 {
-		return c
+	to := min(from+partDocs, len(x.docs))
+	if len(x.vectors) == 0 || from >= to {
+		return false
 	}
-	for doc, m := range x.docs {
+	for doc := from; doc < to; doc++ {
+		m := x.docs[doc]
 		if m == nil {
 			continue
 		}
@@ -80,7 +91,7 @@ func (x *invertedIndex) coverage() (c EmbeddingCoverage) {
 			switch {
 			case v.rows.Has(doc):
 				embedded++
-			case v.rejected[uint32(doc)]:
+			case v.rejected.has(uint32(doc)):
 				rejected++
 			}
 		}
@@ -93,7 +104,7 @@ func (x *invertedIndex) coverage() (c EmbeddingCoverage) {
 			c.Rejected++
 		}
 	}
-	return c
+	return true
 }
 
 // EmbeddingError is why vectors cannot be made at the moment, and since when; nil when they can, or without an
@@ -207,7 +218,7 @@ func (j *embedJob) reject() {
 	j.index.mu.Lock()
 	defer j.index.mu.Unlock()
 	if j.stillNeeded() {
-		j.vectors.rejected[j.doc] = true
+		j.vectors.rejected.add(j.doc)
 	}
 }
 

@@ -10,7 +10,7 @@ func (c *evidenceCollector) addIdentifiers() {
 			c.addIdentifier(doc)
 		}
 		if id, ok := c.index.terms.find(identifier.Term); ok && c.index.holders(id) <= maxIdentifierDocs {
-			for _, p := range c.index.postings[id] {
+			for _, p := range c.index.postings.of(id) {
 				c.addIdentifier(p.doc())
 			}
 		}

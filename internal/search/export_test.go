@@ -58,7 +58,7 @@ func (e *Engine) Postings(space string) map[string]map[string]uint8 {
 	out := map[string]map[string]uint8{}
 	for id, term := range x.terms.all() {
 		out[term] = map[string]uint8{}
-		for _, p := range x.postings[id] {
+		for _, p := range x.postings.of(id) {
 			out[term][x.docs[p.doc()].ID] = uint8(p)
 		}
 	}
@@ -271,3 +271,29 @@ func ReadLines[T any](t *testing.T, path string) (all []T) {
 	}
 	return all
 }
+
+// PostingLists are the documents of terms, to be compared with something simple.
+type PostingLists struct{ lists postingLists }
+
+// AddTerm adds a term without documents.
+func (l *PostingLists) AddTerm() { l.lists.addTerm() }
+
+// Set replaces the documents of a term, ascending.
+func (l *PostingLists) Set(term uint32, docs []uint32) {
+	var list postingList
+	for _, doc := range docs {
+		list = append(list, posting(doc<<8|1))
+	}
+	l.lists.set(term, list)
+}
+
+// Of returns the documents of a term.
+func (l *PostingLists) Of(term uint32) (docs []uint32) {
+	for _, p := range l.lists.of(term) {
+		docs = append(docs, p.doc())
+	}
+	return docs
+}
+
+// Lists is how many lists there are room for beside those of one document.
+func (l *PostingLists) Lists() int { return len(l.lists.lists) }

@@ -76,7 +76,7 @@ func (c *evidenceCollector) ownWords(doc uint32) float64 {
 
 // neighborWords is the sum of the words of the documents before and after it in its session.
 func (c *evidenceCollector) neighborWords(doc uint32) (sum float64) {
-	links := c.index.links[doc]
+	links := c.index.links[doc].inSession()
 	if links.previous != noDoc {
 		sum += c.ownWords(links.previous)
 	}

@@ -62,7 +62,7 @@ func (r *ranking) matchedQueryTerms(c *candidate) (terms []string) {
 	}
 	for i := range r.q.terms {
 		if id, known := x.terms.find(r.q.terms[i].term); known {
-			if _, holds := x.postings[id].find(doc); holds {
+			if _, holds := x.postings.of(id).find(doc); holds {
 				terms = append(terms, r.q.terms[i].term)
 			}
 		}

@@ -174,7 +174,7 @@ func (x *invertedIndex) encode(fingerprint uint32) (data []byte, changes uint64)
 	names, postings := 0, 0
 	for id, t := range x.terms.all() {
 		names += len(t)
-		postings += len(x.postings[id])
+		postings += len(x.postings.of(id))
 	}
 	for _, m := range x.docs {
 		if m != nil {
@@ -217,11 +217,11 @@ func (x *invertedIndex) appendTables(data []byte) []byte {
 		data = le.AppendUint32(data, uint32(len(m.ID)))
 	}
 	for id, t := range x.terms.all() {
-		data = le.AppendUint32(data, uint32(len(x.postings[id])))
+		data = le.AppendUint32(data, uint32(len(x.postings.of(id))))
 		data = le.AppendUint32(data, uint32(len(t)))
 	}
 	for id := range x.terms.all() {
-		for _, p := range x.postings[id] {
+		for _, p := range x.postings.of(id) {
 			data = le.AppendUint32(data, renumbered[p.doc()]<<8|uint32(p&0xff))
 		}
 	}
@@ -282,32 +282,34 @@ func decodePostings(termTable, postingTable []byte, text string, docs int) (*inv
 	le := binary.LittleEndian
 	terms, postings := len(termTable)/termSize, len(postingTable)/4
 	x := newInvertedIndex(0)
-	x.terms, x.postings = newDictionary(terms), withRoom([]postingList(nil), terms)[:terms]
+	x.terms, x.postings = newDictionary(terms), newPostingLists(terms)
 	short := 0 // postings of lists that are not long
-	for i := range x.postings {
-		if n := int(le.Uint32(termTable[termSize*i:])); n < longFrom {
+	for i := range terms {
+		if n := int(le.Uint32(termTable[termSize*i:])); n > 1 && n < longFrom {
 			short += n
 		}
 	}
-	arena := make([]posting, min(short, postings))
-	for i := range x.postings {
+	arena, alone := make(postingList, min(short, postings)), make(postingList, 1)
+	for i := range terms {
 		n, size := int(le.Uint32(termTable[termSize*i:])), int(le.Uint32(termTable[termSize*i+4:]))
 		if n == 0 || 4*n > len(postingTable) || size > len(text) {
 			return nil, corrupt("lists are too short")
 		}
-		list := postingList(nil)
-		if n < longFrom {
+		list := alone
+		switch {
+		case n >= longFrom: // the first additions would copy it, and nothing of the arena could be given back
+			list = withRoom(postingList(nil), n)[:n]
+		case n > 1:
 			list, arena = arena[:n:n], arena[n:]
-		} else { // the first additions would copy it, and nothing of the arena could be given back
-			list = withRoom(list, n)[:n]
 		}
 		for j := range list {
 			list[j] = posting(le.Uint32(postingTable[4*j:]))
 		}
-		x.postings[i], postingTable = list, postingTable[4*n:]
+		postingTable = postingTable[4*n:]
 		if !list.valid(docs) {
 			return nil, corrupt("list out of order")
 		}
+		x.postings.set(uint32(i), list)
 		if _, twice := x.terms.find(text[:size]); twice || size == 0 {
 			return nil, corrupt("a term is empty or comes twice")
 		}

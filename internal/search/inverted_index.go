@@ -15,8 +15,8 @@ import (
 // A writer holds space.mu throughout and mu for the change itself; a reader holds either.
 type invertedIndex struct {
 	mu       sync.RWMutex
-	terms    dictionary       // guarded by mu, as everything below
-	postings []postingList    // by term id
+	terms    dictionary // guarded by mu, as everything below
+	postings postingLists
 	docIDs   *idmap.Map       // of docs
 	docs     []*memory.Memory // by document; nil when unused
 	features []docFeatures    // by document
@@ -31,8 +31,7 @@ type invertedIndex struct {
 	saved       uint64            // changes when last saved; guarded by space.mu
 
 	sessions map[sessionKey][]uint32 // documents of one session or day, in order of creation
-	links    []sessionLinks          // by document, in named sessions
-	dayLinks []sessionLinks          // by document, among those of a day that name no session and need not belong together
+	links    []sessionLinks          // by document
 	vectors  []*docVectors           // by model; none without models
 }
 
@@ -191,11 +190,13 @@ func (x *invertedIndex) addInactive(term uint32, n int) {
 
 // documentFrequency is the number of active memories that hold a term.
 func (x *invertedIndex) documentFrequency(term uint32) int {
-	return len(x.postings[term]) - int(x.inactiveDF[term]) + x.elsewhereDF[term]
+	return len(x.postings.of(term)) - int(x.inactiveDF[term]) + x.elsewhereDF[term]
 }
 
 // holders is the number of memories that hold a term.
-func (x *invertedIndex) holders(term uint32) int { return len(x.postings[term]) + x.elsewhereDF[term] }
+func (x *invertedIndex) holders(term uint32) int {
+	return len(x.postings.of(term)) + x.elsewhereDF[term]
+}
 
 // allocateDoc returns an unused document.
 func (x *invertedIndex) allocateDoc() uint32 {
@@ -214,10 +215,9 @@ func (x *invertedIndex) growDocs(n int) {
 	x.docs = withRoom(x.docs, n)[:docs]
 	x.features = withRoom(x.features, n)[:docs]
 	x.lengths = withRoom(x.lengths, n)[:docs]
-	x.links, x.dayLinks = withRoom(x.links, n), withRoom(x.dayLinks, n)
+	x.links = withRoom(x.links, n)
 	for range n {
 		x.links = append(x.links, unlinked)
-		x.dayLinks = append(x.dayLinks, unlinked)
 	}
 }
 
@@ -279,22 +279,21 @@ func (x *invertedIndex) setPosting(t termCount, doc uint32) {
 	p := posting(doc<<8 | uint32(t.frequency))
 	id, ok := x.terms.find(t.term)
 	if !ok {
-		id = x.addTerm(t.term)
-		x.postings[id] = append(x.postings[id], p)
+		x.postings.set(x.addTerm(t.term), postingList{p})
 		return
 	}
-	list := x.postings[id]
+	list := x.postings.of(id)
 	if at, found := list.find(doc); found {
 		list[at] = p
 	} else {
-		x.postings[id] = slices.Insert(withRoom(list, 1), at, p)
+		x.postings.set(id, slices.Insert(withRoom(list, 1), at, p))
 	}
 }
 
 // addTerm returns an id for a new term, without postings.
 func (x *invertedIndex) addTerm(term string) (id uint32) {
-	if id = x.terms.add(term); int(id) == len(x.postings) {
-		x.postings = append(withRoom(x.postings, 1), nil)
+	if id = x.terms.add(term); int(id) == len(x.postings.single) {
+		x.postings.addTerm()
 	}
 	return id
 }
@@ -305,18 +304,20 @@ func (x *invertedIndex) removePosting(term string, doc uint32) {
 	if !ok {
 		return
 	}
-	at, found := x.postings[id].find(doc)
+	list := x.postings.of(id)
+	at, found := list.find(doc)
 	if !found {
 		return
 	}
-	x.postings[id] = slices.Delete(x.postings[id], at, at+1)
-	if len(x.postings[id]) == 0 {
+	list = slices.Delete(list, at, at+1)
+	x.postings.set(id, list)
+	if len(list) == 0 {
 		x.freeTerm(id)
 	}
 }
 
 // freeTerm releases the id of a term that no document holds.
 func (x *invertedIndex) freeTerm(id uint32) {
-	x.postings[id] = nil
+	x.postings.set(id, nil)
 	x.terms.remove(id)
 }

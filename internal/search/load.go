@@ -48,8 +48,9 @@ func (x *invertedIndex) dropUnused() {
 		}
 	}
 	for id := range x.terms.all() {
-		x.postings[id] = slices.DeleteFunc(x.postings[id], func(p posting) bool { return x.docs[p.doc()] == nil })
-		if len(x.postings[id]) == 0 {
+		list := slices.DeleteFunc(x.postings.of(id), func(p posting) bool { return x.docs[p.doc()] == nil })
+		x.postings.set(id, list)
+		if len(list) == 0 {
 			x.freeTerm(id)
 		}
 	}
@@ -61,10 +62,10 @@ func (x *invertedIndex) recountInactive() {
 	if x.liveDocs == x.docIDs.Len() {
 		return // the common case of a store without history
 	}
-	for id, list := range x.postings {
-		for _, p := range list {
+	for id := range x.terms.all() {
+		for _, p := range x.postings.of(id) {
 			if !x.features[p.doc()].active {
-				x.inactiveDF[uint32(id)]++
+				x.inactiveDF[id]++
 			}
 		}
 	}

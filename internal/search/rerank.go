@@ -137,7 +137,7 @@ func (rr *reranker) addIdentifierMatches() (any bool) {
 			match(doc)
 		}
 		if id, ok := rr.index.terms.find(identifier.Term); ok && rr.index.holders(id) <= maxIdentifierDocs {
-			for _, p := range rr.index.postings[id] {
+			for _, p := range rr.index.postings.of(id) {
 				match(p.doc())
 			}
 		}
@@ -198,13 +198,13 @@ func (rr *reranker) visitNeighbors() {
 	for _, i := range rr.bestPlaces(rerankTop, compareWithVectors) {
 		doc, _ := rr.index.docOf(&rr.pool.items[i])
 		key := sessionKeyOf(rr.index.docs[doc])
-		byDay, links := key.session == "", rr.index.linksOf(key)
-		for _, neighbor := range [...]uint32{links[doc].previous, doc, links[doc].next} {
+		byDay, links := key.session == "", rr.index.links[doc].inAny()
+		for _, neighbor := range [...]uint32{links.previous, doc, links.next} {
 			if neighbor == noDoc || visited[neighbor] || byDay && !rr.isRelevant(neighbor) {
 				continue
 			}
 			visited[neighbor] = true
-			if gain := rr.neighborGain(neighbor, links[neighbor], byDay); gain > 0 {
+			if gain := rr.neighborGain(neighbor, rr.index.links[neighbor].inAny(), byDay); gain > 0 {
 				rr.candidateOf(neighbor).neighborGain = gain
 			}
 		}

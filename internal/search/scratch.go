@@ -29,7 +29,7 @@ func (s *scratch) reset(docs int) {
 	}
 	s.touched = s.touched[:0]
 	if len(s.sums) < docs {
-		s.sums = make([]accumulator, docs+docs/8)
+		s.sums = make([]accumulator, docs+docs/roomShare)
 	}
 }
 

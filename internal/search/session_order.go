@@ -44,25 +44,34 @@ func (x *invertedIndex) compareCreation(a, b uint32) int {
 	return strings.Compare(x.docs[a].ID, x.docs[b].ID)
 }
 
-// sessionLinks are the documents before and after one in its session or day, noDoc for none.
-type sessionLinks struct{ previous, next uint32 }
+// sessionLinks are the documents before and after one in its session, or in its day when it names no session; noDoc for
+// none.
+type sessionLinks struct {
+	previous uint32 // with ofDay when it is of a day, whose memories need not belong together
+	next     uint32
+}
 
-const noDoc = ^uint32(0)
+const (
+	ofDay = 1 << 31
+	noDoc = ofDay - 1
+)
 
 var unlinked = sessionLinks{noDoc, noDoc}
 
-// linksOf returns the links of all documents whose key is of the kind of key, by document.
-func (x *invertedIndex) linksOf(key sessionKey) []sessionLinks {
-	if key.session == "" {
-		return x.dayLinks
+// inSession returns the links, none for those of a day.
+func (l sessionLinks) inSession() sessionLinks {
+	if l.previous&ofDay != 0 {
+		return unlinked
 	}
-	return x.links
+	return l
 }
+
+// inAny returns the links, of a session or a day alike.
+func (l sessionLinks) inAny() sessionLinks { return sessionLinks{l.previous &^ ofDay, l.next} }
 
 // link connects the neighbours at a position of a session: the documents before and at it.
 func (x *invertedIndex) link(key sessionKey, session []uint32, at int) {
-	links := x.linksOf(key)
-	before, after := noDoc, noDoc
+	before, after := uint32(noDoc), uint32(noDoc)
 	if at > 0 {
 		before = session[at-1]
 	}
@@ -70,10 +79,13 @@ func (x *invertedIndex) link(key sessionKey, session []uint32, at int) {
 		after = session[at]
 	}
 	if before != noDoc {
-		links[before].next = after
+		x.links[before].next = after
 	}
 	if after != noDoc {
-		links[after].previous = before
+		x.links[after].previous = before
+		if key.session == "" {
+			x.links[after].previous |= ofDay
+		}
 	}
 }
 
@@ -97,7 +109,7 @@ func (x *invertedIndex) leaveSession(doc uint32) {
 		return
 	}
 	session = slices.Delete(session, at, at+1)
-	x.linksOf(key)[doc] = unlinked
+	x.links[doc] = unlinked
 	x.link(key, session, at)
 	if len(session) == 0 {
 		delete(x.sessions, key)

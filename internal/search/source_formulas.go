@@ -86,7 +86,7 @@ func (c *sourceCollector) countTokens(s *scratch) {
 		}
 		c.tokens++
 		if id, ok := c.index.terms.find(t.term); ok {
-			for _, p := range c.index.postings[id] {
+			for _, p := range c.index.postings.of(id) {
 				c.held[p.doc()]++
 			}
 		}

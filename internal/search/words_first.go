@@ -36,7 +36,7 @@ func (r *ranking) wordsAreSure() bool {
 func (x *invertedIndex) holdsIdentifier(r *ranking) bool {
 	return slices.ContainsFunc(r.q.identifiers, func(identifier analysis.Identifier) bool {
 		id, ok := x.terms.find(identifier.Term)
-		return ok && len(x.postings[id]) == 1 && x.holders(id) == 1 && x.admits(r, x.postings[id][0].doc())
+		return ok && len(x.postings.of(id)) == 1 && x.holders(id) == 1 && x.admits(r, x.postings.of(id)[0].doc())
 	})
 }
 
@@ -49,10 +49,10 @@ func (x *invertedIndex) holdsPhrase(r *ranking) bool {
 			continue
 		}
 		id, ok := x.terms.find(t.term)
-		if !ok || len(x.postings[id]) == 0 {
+		if !ok || len(x.postings.of(id)) == 0 {
 			return false
 		}
-		all = append(all, x.postings[id])
+		all = append(all, x.postings.of(id))
 	}
 	if len(all) < minSureTerms {
 		return false
