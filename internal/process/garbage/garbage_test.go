@@ -16,3 +16,21 @@ func TestPercentOf(t *testing.T) {
 		}
 	}
 }
+
+func TestGivesBack(t *testing.T) {
+	for _, tt := range []struct {
+		unused, collections uint64
+		looks               int
+		want                bool
+	}{
+		{100 << 20, 0, 4, true}, {100 << 20, 1, 60, true},
+		{100 << 20, 2, 4, false}, // it is needed again
+		{100 << 20, 0, 3, false}, // it was done a moment ago
+		{10 << 20, 0, 60, false},
+	} {
+		if got := givesBack(tt.unused, tt.collections, tt.looks); got != tt.want {
+			t.Errorf("%d MiB after %d collections and %d looks: %v, want %v", tt.unused>>20, tt.collections, tt.looks, got,
+				tt.want)
+		}
+	}
+}
