@@ -113,6 +113,7 @@ func New(cfg Config) *Engine {
 	e.needsMemory = loadPromptDirection(cfg.Models)
 	e.analyzers.make = func() *analyzer { return newAnalyzer(e.lex) }
 	e.scratches.make = func() *scratch { return &scratch{tokenBuf: make([]byte, recordRoom)} }
+	e.scratches.trim = (*scratch).trim
 	e.fingerprint = newAnalyzer(e.lex).Fingerprint()
 	return e
 }

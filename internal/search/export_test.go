@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search/analysis"
@@ -297,3 +298,21 @@ func (l *PostingLists) Of(term uint32) (docs []uint32) {
 
 // Lists is how many lists there are room for beside those of one document.
 func (l *PostingLists) Lists() int { return len(l.lists.lists) }
+
+// IdleBytes is what the buffers of so many searches at a time of so many documents take once they are idle.
+func IdleBytes(searches, docs int) (bytes int) {
+	e := New(Config{})
+	var all []*scratch
+	for range searches {
+		s := e.scratches.get()
+		s.reset(docs)
+		all = append(all, s)
+	}
+	for _, s := range all {
+		e.scratches.put(s)
+	}
+	for range searches {
+		bytes += cap(e.scratches.get().sums) * int(unsafe.Sizeof(accumulator{}))
+	}
+	return bytes
+}

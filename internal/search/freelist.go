@@ -6,6 +6,7 @@ import "sync"
 // that are large or slow to make. It is safe for concurrent use.
 type freelist[T any] struct {
 	make func() *T
+	trim func(v *T, idle int) // shortens a value that is put beside so many idle ones; nil for no need
 	mu   sync.Mutex
 	idle []*T // guarded by mu
 }
@@ -28,6 +29,9 @@ func (f *freelist[T]) get() *T {
 func (f *freelist[T]) put(v *T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.trim != nil {
+		f.trim(v, len(f.idle))
+	}
 	if len(f.idle) < maxIdle {
 		f.idle = append(f.idle, v)
 	}

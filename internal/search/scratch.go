@@ -43,6 +43,19 @@ func (s *scratch) release() {
 	}
 }
 
+// Of the buffers for more than manyDocs documents few are kept: for a million they take 21 MiB each.
+const (
+	manyDocs  = 256 << 10
+	keptLarge = 2
+)
+
+// trim gives back large buffers when enough others are idle.
+func (s *scratch) trim(idle int) {
+	if len(s.sums) > manyDocs && idle >= keptLarge {
+		s.sums, s.touched, s.cosines = nil, nil, nil
+	}
+}
+
 // clearedMap empties a map for reuse and makes it when there is none.
 func clearedMap[V any](m *map[uint32]V) map[uint32]V {
 	if *m == nil {
