@@ -7,11 +7,20 @@ import (
 	"testing"
 )
 
-// TestDictionaryLikeMap: a dictionary does what a map does, and its ids stay dense.
+// TestDictionaryLikeMap: a dictionary does what a map does, also with the terms of a file, and its ids stay dense.
 func TestDictionaryLikeMap(t *testing.T) {
 	const steps, terms = 20_000, 500
 	random := rand.New(rand.NewPCG(1, 2))
-	want, got := map[string]uint32{}, newDictionary(0)
+	want, got := map[string]uint32{}, newFileDictionary(30, "")
+	for term := range 30 {
+		got.text += fmt.Sprint(term)
+	}
+	for term := range uint32(30) {
+		want[fmt.Sprint(term)] = term
+		if !got.addNext(len(fmt.Sprint(term))) {
+			t.Fatalf("%d of the file is not added", term)
+		}
+	}
 	for step := range steps {
 		term := fmt.Sprint(random.IntN(terms))
 		id, known := got.find(term)
@@ -29,7 +38,7 @@ func TestDictionaryLikeMap(t *testing.T) {
 	for id, term := range got.all() {
 		found[term] = id
 	}
-	if !maps.Equal(found, want) || got.len() != len(want) || len(got.terms) > terms {
-		t.Errorf("%d terms and %d ids, want %d terms", got.len(), len(got.terms), len(want))
+	if !maps.Equal(found, want) || got.len() != len(want) || got.size() > terms {
+		t.Errorf("%d terms and %d ids, want %d terms", got.len(), got.size(), len(want))
 	}
 }

@@ -17,7 +17,7 @@ type docVectors struct {
 	model    embedding.Model
 	rows     vector.Rows
 	waiting  map[uint32]bool                // documents whose vector is to be made
-	rejected docSet                         // documents whose text the embedder does not take
+	rejected bitSet                         // documents whose text the embedder does not take
 	store    *vectorstore.Store             // by embedded text; nil when its file cannot be opened
 	tokens   map[vector.Key]vector.TokenSet // by embedded text, of memories kept elsewhere; nil with a store
 	stale    bool                           // the store may have a text that no document has

@@ -282,7 +282,7 @@ func decodePostings(termTable, postingTable []byte, text string, docs int) (*inv
 	le := binary.LittleEndian
 	terms, postings := len(termTable)/termSize, len(postingTable)/4
 	x := newInvertedIndex(0)
-	x.terms, x.postings = newDictionary(terms), newPostingLists(terms)
+	x.terms, x.postings = newFileDictionary(terms, text), newPostingLists(terms)
 	short := 0 // postings of lists that are not long
 	for i := range terms {
 		if n := int(le.Uint32(termTable[termSize*i:])); n > 1 && n < longFrom {
@@ -310,10 +310,9 @@ func decodePostings(termTable, postingTable []byte, text string, docs int) (*inv
 			return nil, corrupt("list out of order")
 		}
 		x.postings.set(uint32(i), list)
-		if _, twice := x.terms.find(text[:size]); twice || size == 0 {
+		if !x.terms.addNext(size) {
 			return nil, corrupt("a term is empty or comes twice")
 		}
-		x.terms.add(text[:size])
 		text = text[size:]
 	}
 	if len(postingTable) > 0 || len(text) > 0 {
