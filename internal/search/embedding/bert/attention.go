@@ -48,20 +48,21 @@ func (a *attention) fit(tokens, size int) {
 func paddedTokens(tokens int) int { return (tokens + dot.Step - 1) / dot.Step * dot.Step }
 
 // attendHead computes the attention of one head within one text. Each of rows has width queries, width keys and width
-// values; the head's part begins at first and is as long as ones. The output replaces the queries.
-func (s *scratch) attendHead(rows []float32, width, first int, ones []float32) {
+// values; the head's part begins at first and is as long as ones. The output replaces the queries of the tokens from and
+// before to.
+func (s *scratch) attendHead(rows []float32, width, first int, ones []float32, from, to int) {
 	a, tokens, size := &s.attention, len(rows)/(3*width), len(ones)
 	a.fit(tokens, size)
 	a.quantizeKeys(rows[width+first:], tokens, 3*width, ones)
 	a.quantizeValues(rows[2*width+first:], tokens, 3*width, size)
-	for from := 0; from < tokens; from += blockTokens {
-		to := min(from+blockTokens, tokens)
-		queries := rows[3*width*from:][:3*width*(to-from)]
+	for ; from < to; from += blockTokens {
+		count := min(blockTokens, to-from)
+		queries := rows[3*width*from:][:3*width*count]
 		s.quantizeRows(queries, first, 3*width, ones, nil)
-		sums := s.sums[:2*(to-from)*tokens]
+		sums := s.sums[:2*count*tokens]
 		dot.Products(sums, a.keys[:2*tokens*size], size, s.codes)
 		s.softmax(sums, tokens, float32(1/math.Sqrt(float64(size))))
-		outputs := s.sums[:2*(to-from)*size]
+		outputs := s.sums[:2*count*size]
 		dot.Products(outputs, a.values[:2*size*paddedTokens(tokens)], paddedTokens(tokens), s.codes)
 		for i, scale := range s.scales {
 			out, sums := queries[3*width*i+first:][:size], outputs[2*size*i:][:2*size]

@@ -63,6 +63,23 @@ func cpuSeconds(b *testing.B) float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
+// BenchmarkQuery embeds one question of 14 or 15 tokens after the other, with a second processor if there is one.
+func BenchmarkQuery(b *testing.B) {
+	for _, e := range []*bert.Encoder{newMiniLM(b), newE5(b)} {
+		e.SetQueryTimeout(time.Hour)
+		b.Run(e.Name(), func(b *testing.B) {
+			before := cpuSeconds(b)
+			for n := 0; b.Loop(); n++ {
+				e.ClearCache()
+				if _, err := e.EmbedQuery(b.Context(), "when were the retries of booking-api "+strconv.Itoa(n)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric((cpuSeconds(b)-before)*1e6/float64(b.N), "CPU-µs")
+		})
+	}
+}
+
 // BenchmarkQueryWhileEmbedding embeds one query after the other while texts are embedded in the background.
 func BenchmarkQueryWhileEmbedding(b *testing.B) {
 	e := newMiniLM(b)

@@ -141,16 +141,21 @@ func (e *Encoder) embedQuery(ctx context.Context, m *model, text string) (q embe
 	case <-ctx.Done():
 		return embedding.Query{}, ctx.Err()
 	}
-	ids := m.tokenizeAll(m.queryPrefix, []string{text})
-	valid := false
-	err = e.encode(ctx, background.Pace{}, m, ids, func(_ int, rows []float32) {
-		q.Vector, valid = m.pool(rows)
-		q.Tokens = m.queryTokens(text, ids[0], rows)
-	})
-	if err == nil && !valid {
-		err = fmt.Errorf("%w: the query has no vector", errDamaged)
+	h := e.newHalves(m)
+	defer h.over.Store(true)
+	ids := m.tokenizer.tokenize(m.queryPrefix+text, m.MaxTokens)
+	s := e.takeScratch()
+	defer e.returnScratch(s)
+	rows, err := h.forward(ctx, s, ids)
+	if err != nil {
+		return q, fmt.Errorf("embed a query: %w", err)
 	}
-	return q, err
+	var valid bool
+	if q.Vector, valid = m.pool(rows); !valid {
+		return q, fmt.Errorf("%w: the query has no vector", errDamaged)
+	}
+	q.Tokens = m.queryTokens(text, ids, rows)
+	return q, nil
 }
 
 // tokenizeAll returns the tokens of each text with its prefix.

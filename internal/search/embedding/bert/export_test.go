@@ -3,6 +3,9 @@ package bert
 import (
 	"context"
 	"math"
+	"runtime"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/process/background"
@@ -77,3 +80,28 @@ func (e *Encoder) PieceProbability(id int) float64 {
 
 // E5Boost is explained in TestTokenWeights.
 const E5Boost = 32
+
+// Halves returns the last layer's output for a query. With help, a second goroutine is there from the beginning on.
+func (e *Encoder) Halves(ctx context.Context, text string, help bool) ([]float32, error) {
+	m := e.mustModel()
+	h := &halves{model: m}
+	var helper sync.WaitGroup
+	defer helper.Wait()
+	defer h.over.Store(true)
+	if help {
+		helper.Go(func() { h.help(e) })
+		for !h.helper.Load() {
+			runtime.Gosched()
+		}
+	}
+	return h.forward(ctx, &scratch{}, m.tokenizer.tokenize(m.queryPrefix+text, m.MaxTokens))
+}
+
+// Forward is what Halves returns, by one goroutine.
+func (e *Encoder) Forward(ctx context.Context, text string) (out []float32, err error) {
+	m := e.mustModel()
+	err = e.encode(ctx, background.Pace{}, m, m.tokenizeAll(m.queryPrefix, []string{text}), func(_ int, rows []float32) {
+		out = slices.Clone(rows)
+	})
+	return out, err
+}

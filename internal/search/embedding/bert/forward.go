@@ -13,6 +13,7 @@ const blockTokens = 64
 type scratch struct {
 	hidden   []float32 // tokens × Width: input and output of a layer
 	attended []float32 // tokens × 3·Width: queries, keys, values; attention replaces the queries by its output
+	others   []float32 // as attended, of the next layer; see halves
 	rows     []float32 // blockTokens × Inner: output of a matrix
 	codes    []int16   // blockTokens × Inner: quantised input of a matrix
 	scales   []float32 // blockTokens: value of code 1 of a token's codes
@@ -35,6 +36,13 @@ func (s *scratch) fit(m *model, tokens int) {
 	}
 }
 
+// fitOthers makes room for others of as many tokens as attended has room for.
+func (s *scratch) fitOthers() {
+	if len(s.others) < len(s.attended) {
+		s.others = make([]float32, len(s.attended))
+	}
+}
+
 // forward passes texts, given as token ids, through all layers and calls emit with the rows of each. It calls p before
 // every matrix, and checks ctx before every attention head.
 func (m *model) forward(ctx context.Context, p background.Pace, s *scratch, texts [][]int32,
@@ -51,7 +59,9 @@ func (m *model) forward(ctx context.Context, p background.Pace, s *scratch, text
 			return err
 		}
 		for from := 0; from < tokens; from += blockTokens {
-			if err := l.feedForward(ctx, p, m, s, from, min(from+blockTokens, tokens)); err != nil {
+			to := min(from+blockTokens, tokens)
+			if err := l.feedForward(m, s, s.hidden[from*m.Width:to*m.Width], s.attended[3*from*m.Width:3*to*m.Width],
+				func() error { return p.Step(ctx) }); err != nil {
 				return err
 			}
 		}
@@ -95,30 +105,29 @@ func (l *layer) attend(ctx context.Context, p background.Pace, m *model, s *scra
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			s.attendHead(s.attended[3*at*m.Width:3*(at+len(ids))*m.Width], m.Width, head*len(m.ones), m.ones)
+			s.attendHead(s.attended[3*at*m.Width:3*(at+len(ids))*m.Width], m.Width, head*len(m.ones), m.ones, 0, len(ids))
 		}
 		at += len(ids)
 	}
 	return nil
 }
 
-// feedForward is the rest of a layer for the tokens from and before to: the output of attention, then the
-// feed-forward network.
-func (l *layer) feedForward(ctx context.Context, p background.Pace, m *model, s *scratch, from, to int) error {
-	hidden := s.hidden[from*m.Width : to*m.Width]
-	if err := p.Step(ctx); err != nil {
+// feedForward is the rest of a layer for the tokens of which hidden and attended are: the output of attention, then the
+// feed-forward network. It calls pause before every matrix, and returns its error.
+func (l *layer) feedForward(m *model, s *scratch, hidden, attended []float32, pause func() error) error {
+	if err := pause(); err != nil {
 		return err
 	}
 	rows := s.rows[:len(hidden)]
-	s.apply(&l.attentionOut, s.attended[3*from*m.Width:3*to*m.Width], 3*m.Width, rows)
+	s.apply(&l.attentionOut, attended, 3*m.Width, rows)
 	l.attentionNorm.addAndNormalize(hidden, rows, m.Width, m.Epsilon)
-	if err := p.Step(ctx); err != nil {
+	if err := pause(); err != nil {
 		return err
 	}
-	inner := s.rows[:(to-from)*m.Inner]
+	inner := s.rows[:len(hidden)/m.Width*m.Inner]
 	s.apply(&l.inner, hidden, m.Width, inner)
 	geluTable().geluRow(inner)
-	if err := p.Step(ctx); err != nil {
+	if err := pause(); err != nil {
 		return err
 	}
 	// A few columns have values far beyond the others and are kept unquantised, as in LLM.int8 (Dettmers et al.
