@@ -4,6 +4,7 @@
 package memory
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -157,7 +158,23 @@ const firstPlain, endOfPlain = '\u3000', '\ua640'
 func AppendNormalized(dst []byte, content string) []byte {
 	from, gap := len(dst), false
 	for i := 0; i < len(content); {
+		if lower, ok := plainEight(content[i:]); ok {
+			if gap {
+				dst = append(dst, ' ')
+			}
+			dst = binary.LittleEndian.AppendUint64(dst, lower)
+			if gap = dst[len(dst)-1] == ' '; gap { // more may follow, or nothing
+				dst = dst[:len(dst)-1]
+			}
+			i += 8
+			continue
+		}
 		c := content[i]
+		if c == ' ' {
+			gap = len(dst) > from
+			i++
+			continue
+		}
 		if c > ' ' && c < utf8.RuneSelf { // nearly all are
 			if gap {
 				dst, gap = append(dst, ' '), false
@@ -184,7 +201,7 @@ func AppendNormalized(dst []byte, content string) []byte {
 		}
 		dst = utf8.AppendRune(dst, r)
 	}
-	for len(dst) > from {
+	for len(dst) > from { // closing punctuation
 		r, size := utf8.DecodeLastRune(dst[from:])
 		if !strings.ContainsRune(".!。！", r) {
 			break
@@ -192,4 +209,27 @@ func AppendNormalized(dst []byte, content string) []byte {
 		dst = dst[:len(dst)-size]
 	}
 	return dst
+}
+
+// plainEight returns the first eight bytes of a text in lower case if all are of ASCII, none is a control character, the
+// first is not a space, and no space follows another: all that Normalize does to such bytes, those at the end aside.
+// Bytes below 128 are compared by additions that do not carry into the next one.
+func plainEight(text string) (lower uint64, ok bool) {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	if len(text) < 8 {
+		return 0, false
+	}
+	x := uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24 |
+		uint64(text[4])<<32 | uint64(text[5])<<40 | uint64(text[6])<<48 | uint64(text[7])<<56
+	const notControl, notSpace = highs - ones*' ', highs - ones*('!')
+	if x&highs != 0 || (x+notControl)&highs != highs {
+		return 0, false
+	}
+	spaces := ^(x + notSpace) & highs // those from ' ' on that are not above it
+	if spaces&(spaces<<8|1<<7) != 0 {
+		return 0, false
+	}
+	const fromA, aboveZ = highs - ones*'A', highs - ones*('Z'+1)
+	upper := (x + fromA) &^ (x + aboveZ) & highs
+	return x | upper>>2, true // 'a' - 'A' is a quarter of 128
 }

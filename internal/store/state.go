@@ -255,8 +255,7 @@ func (sp *spaceState) indexEqual(slot int32) {
 		return
 	}
 	hash := sp.hash(m.Category, m.Content)
-	sp.equal.Remove(hash, func(other uint32) bool { return isEqual(sp.slots[other], m) })
-	sp.equal.Add(hash, uint32(slot))
+	sp.equal.Put(hash, uint32(slot), func(other uint32) bool { return isEqual(sp.slots[other], m) })
 }
 
 // isEqual reports whether two memories have the same category and normalised content.

@@ -138,6 +138,27 @@ func allocated() uint64 {
 	return stats.TotalAlloc
 }
 
+// Put replaces the position of the same thing, which has the same hash.
+func TestPut(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	things, newest, got := make([]uint32, 3000), map[uint32]uint32{}, idmap.Table{}
+	for position := range things {
+		thing := uint32(random.IntN(200))
+		same := func(at uint32) bool { return things[at] == thing }
+		if at, found := got.Find(thing%50, same); found != (newest[thing] > 0) || found && at != newest[thing]-1 {
+			t.Fatalf("%d is found at %d, %v; want %d", thing, at, found, newest[thing])
+		}
+		things[position], newest[thing] = thing, uint32(position)+1
+		got.Put(thing%50, uint32(position), same)
+	}
+	for thing, at := range newest {
+		got.Remove(thing%50, func(position uint32) bool { return position == at-1 })
+		if _, found := got.Find(thing%50, func(position uint32) bool { return things[position] == thing }); found {
+			t.Errorf("%d is there twice", thing)
+		}
+	}
+}
+
 // A clone and its original do not see each other's changes.
 func TestClone(t *testing.T) {
 	memories := []*memory.Memory{{ID: "a"}, {ID: "b"}}

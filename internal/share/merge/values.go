@@ -142,7 +142,9 @@ func ReadPart(data []byte) (p Part, err error) {
 		}
 		share(r.Memory)
 	}
-	slices.SortStableFunc(received, byCreation)
+	if !slices.IsSortedFunc(received, byCreation) { // most parts are
+		slices.SortStableFunc(received, byCreation)
+	}
 	p.received = received
 	return p, nil
 }
