@@ -63,8 +63,9 @@ ends it at once, without losing acknowledged data.`,
 			if err != nil {
 				return err
 			}
+			var limiter garbage.Limiter
 			if a.env("GOGC") == "" { // it sets another share
-				go garbage.Limit(cmd.Context())
+				go limiter.Limit(cmd.Context())
 			}
 			if err := garbage.LimitToContainer(cmd.Context()); err != nil {
 				log.Warn("the memory limit of the control group is not known, so the heap has none", "err", err)
@@ -75,6 +76,7 @@ ends it at once, without losing acknowledged data.`,
 				Logger:   log,
 				Version:  programVersion(),
 				Listener: listener,
+				Loading:  limiter.Loading,
 				Abort: func() {
 					closeLog()
 					os.Exit(exitError)

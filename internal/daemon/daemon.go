@@ -65,6 +65,8 @@ type Options struct {
 	Version string
 	// called when requests are served; may be nil
 	Ready func(socket string)
+	// Loading is called while a large space is received, until what it returns is called; it may be nil.
+	Loading func() (done func())
 	// nil means the real clock
 	Now func() time.Time
 
@@ -113,6 +115,7 @@ type daemon struct {
 	version string
 	command rpc.RunCommand
 	machine web.Machine
+	loading func() (done func()) // nil does nothing
 	started time.Time
 	stop    context.CancelFunc // ends Run
 
@@ -167,6 +170,7 @@ func Run(ctx context.Context, cfg Config, opts Options) (err error) {
 	defer opts.limitStop(ctx)()
 	d := &daemon{cfg: cfg, log: opts.Logger, now: opts.Now, version: opts.Version, command: opts.Command,
 		machine:  opts.Machine,
+		loading:  opts.Loading,
 		stop:     stop,
 		stopping: make(chan struct{})}
 	if d.now == nil {

@@ -23,7 +23,7 @@ func (d *daemon) openShare(ctx context.Context) error {
 	return d.share.Open(ctx, share.Config{
 		Store: d.store, FS: d.fs, Now: d.now, Logger: d.log, Location: d.cfg.Location(), Host: host,
 		Erase: d.eraseReceived,
-		Fleet: d.cfg.fleet(), Forget: d.engine.Drop,
+		Fleet: d.cfg.fleet(), Forget: d.engine.Drop, Loading: d.loading,
 		Mirror: share.MirrorSource{Describe: d.describe, Makers: d.engine.Makers(), Vectors: d.madeVectors},
 	})
 }

@@ -58,6 +58,9 @@ func (s *Service) Start(ctx context.Context, name, address string) error {
 // sent: what only the local space holds stays here, and where both differ the other value stays in the history. Durable
 // here on return. Errors: memory.ErrExists when the local space is shared already; those of pglog.
 func (s *Service) Join(ctx context.Context, remoteName, name, address string, readOnly bool) error {
+	if s.cfg.Loading != nil {
+		defer s.cfg.Loading()()
+	}
 	return s.setUp(ctx, name, address, readOnly, func(log *pglog.Log, sp *space) (err error) {
 		_, _, changed := s.cfg.Store.Space(name).Look(nil)
 		fresh := changed == 0 // there is nothing here; from now on operations are queued
