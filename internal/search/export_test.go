@@ -2,6 +2,7 @@ package search
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -44,9 +45,11 @@ func (e *Engine) EncodeIndex(space string) []byte {
 	s := e.space(space)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.index.saved = s.index.changes + 1
-	data, _ := s.index.encode(e.fingerprint)
-	return data
+	var file bytes.Buffer
+	if err := s.index.encode(&file, e.fingerprint); err != nil {
+		panic(err)
+	}
+	return file.Bytes()
 }
 
 // Postings lists the frequency of each term by memory id, which two equal indexes have in common

@@ -70,8 +70,8 @@ func outgrown(saved, changes uint64, docs int) bool {
 }
 
 // Save writes the index of every changed space to index/SPACE.keyword below fsys, and the vectors as SaveVectors does.
-// Durable on return. Searches continue meanwhile; a change of a space waits while its index is copied, up to 0.1 s for
-// 100,000 memories.
+// Durable on return. Searches continue meanwhile; a change of a space waits while its index is written, not while it is
+// synced: 0.1 s for 100,000 memories.
 func (e *Engine) Save(fsys durable.FS) error {
 	if err := e.saveKeywords(fsys, false); err != nil {
 		return err
@@ -132,14 +132,17 @@ func (e *Engine) saveSpace(fsys durable.FS, s *space, least int, grown bool) err
 		s.mu.Unlock()
 		return nil
 	}
-	data, changes := x.encode(e.fingerprint)
+	changed := x.saved != x.changes
 	s.mu.Unlock()
-	if data == nil {
+	if !changed {
 		return nil
 	}
+	changes := uint64(0)
 	err := durable.WriteFile(fsys, indexFile(s.name), func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		changes = x.changes
+		return x.encode(w, e.fingerprint)
 	})
 	if err != nil {
 		return fmt.Errorf("save search index of space %q: %w", s.name, err)
@@ -165,12 +168,32 @@ func (s *space) removeIndexFile(fsys durable.FS, x *invertedIndex, changes uint6
 	return nil
 }
 
-// encode returns the index file; nil when nothing changed since it was saved. The caller holds space.mu, which excludes
-// changes but not searches.
-func (x *invertedIndex) encode(fingerprint uint32) (data []byte, changes uint64) {
-	if x.changes == x.saved {
-		return nil, x.changes
+// encodeBuffer is how many bytes of an index are encoded before they are written: the file of a million memories has 135
+// MB, which should not be in the heap at once.
+const encodeBuffer = 256 << 10
+
+// indexEncoder writes an index file. buf is what is not written yet.
+type indexEncoder struct {
+	w   io.Writer
+	buf []byte
+	sum uint32 // of what is written
+	err error
+}
+
+// flush writes the buffer once there are so many bytes in it.
+func (e *indexEncoder) flush(least int) {
+	if len(e.buf) < least {
+		return
 	}
+	e.sum = crc32.Update(e.sum, crc32.MakeTable(crc32.Castagnoli), e.buf)
+	if e.err == nil {
+		_, e.err = e.w.Write(e.buf)
+	}
+	e.buf = e.buf[:0]
+}
+
+// encode writes the index file. The caller holds space.mu, which excludes changes but not searches. Error: that of w.
+func (x *invertedIndex) encode(w io.Writer, fingerprint uint32) error {
 	names, postings := 0, 0
 	for id, t := range x.terms.all() {
 		names += len(t)
@@ -182,25 +205,30 @@ func (x *invertedIndex) encode(fingerprint uint32) (data []byte, changes uint64)
 		}
 	}
 	le := binary.LittleEndian
-	data = make([]byte, 0, headerSize+docSize*x.docIDs.Len()+termSize*x.terms.len()+4*postings+names+4)
-	data = append(data, fileMagic...)
+	e := &indexEncoder{w: w, buf: make([]byte, 0, encodeBuffer+4<<10)}
+	e.buf = append(e.buf, fileMagic...)
 	for _, n := range []int{fileVersion, int(fingerprint), x.docIDs.Len(), x.terms.len(), postings, names} {
-		data = le.AppendUint32(data, uint32(n))
+		e.buf = le.AppendUint32(e.buf, uint32(n))
 	}
-	data = x.appendTables(data)
+	x.encodeTables(e)
 	for _, m := range x.docs {
 		if m != nil {
-			data = append(data, m.ID...)
+			e.buf = append(e.buf, m.ID...)
+			e.flush(encodeBuffer)
 		}
 	}
 	for _, t := range x.terms.all() {
-		data = append(data, t...)
+		e.buf = append(e.buf, t...)
+		e.flush(encodeBuffer)
 	}
-	return le.AppendUint32(data, crc32c(data)), x.changes
+	e.flush(0)
+	e.buf = le.AppendUint32(e.buf, e.sum)
+	e.flush(0)
+	return e.err
 }
 
-// appendTables appends the tables of documents and terms, and the postings.
-func (x *invertedIndex) appendTables(data []byte) []byte {
+// encodeTables encodes the tables of documents and terms, and the postings.
+func (x *invertedIndex) encodeTables(e *indexEncoder) {
 	le := binary.LittleEndian
 	renumbered := make([]uint32, len(x.docs))
 	next := uint32(0)
@@ -211,21 +239,23 @@ func (x *invertedIndex) appendTables(data []byte) []byte {
 		}
 		renumbered[doc] = next
 		next++
-		data = le.AppendUint64(data, uint64(m.Revision))
-		data = le.AppendUint32(data, checksum.sum(m))
-		data = le.AppendUint32(data, math.Float32bits(x.lengths[doc]))
-		data = le.AppendUint32(data, uint32(len(m.ID)))
+		e.buf = le.AppendUint64(e.buf, uint64(m.Revision))
+		e.buf = le.AppendUint32(e.buf, checksum.sum(m))
+		e.buf = le.AppendUint32(e.buf, math.Float32bits(x.lengths[doc]))
+		e.buf = le.AppendUint32(e.buf, uint32(len(m.ID)))
+		e.flush(encodeBuffer)
 	}
 	for id, t := range x.terms.all() {
-		data = le.AppendUint32(data, uint32(len(x.postings.of(id))))
-		data = le.AppendUint32(data, uint32(len(t)))
+		e.buf = le.AppendUint32(e.buf, uint32(len(x.postings.of(id))))
+		e.buf = le.AppendUint32(e.buf, uint32(len(t)))
+		e.flush(encodeBuffer)
 	}
 	for id := range x.terms.all() {
 		for _, p := range x.postings.of(id) {
-			data = le.AppendUint32(data, renumbered[p.doc()]<<8|uint32(p&0xff))
+			e.buf = le.AppendUint32(e.buf, renumbered[p.doc()]<<8|uint32(p&0xff))
 		}
+		e.flush(encodeBuffer)
 	}
-	return data
 }
 
 // savedDoc is a document of an index file.

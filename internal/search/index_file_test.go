@@ -135,6 +135,26 @@ func TestFirstAdditionsCopyNothing(t *testing.T) {
 	}
 }
 
+// TestSaveHoldsLittle: the file of a large index, which has more than a hundred megabytes, is never in the heap whole.
+func TestSaveHoldsLittle(t *testing.T) {
+	fsys := newDir(t)
+	e := loaded(t, synthetic(20_000))
+	e.EmbeddingCoverage("") // returns when they are indexed
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := e.Save(fsys); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	info, err := fsys.Lstat(indexFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := after.TotalAlloc - before.TotalAlloc; got > uint64(info.Size()/3) {
+		t.Errorf("%d bytes were allocated for a file of %d", got, info.Size())
+	}
+}
+
 // TestSaveGrown: while the daemon runs, an index is written anew when a fourth of it changed, not for every few
 // changes.
 func TestSaveGrown(t *testing.T) {
