@@ -53,7 +53,7 @@ func (m *Map) Remove(id string, memories []*memory.Memory) {
 func (m *Map) hash(id string) uint32 { return uint32(maphash.String(m.seed, id) >> 32) }
 
 // Table maps hashes to positions. Different things may have the same hash: the owner says which position is meant. An
-// entry takes 10 to 15 bytes, of a large table 10 to 11, and the garbage collector does not read them.
+// entry takes 10 to 15 bytes, of a large table 10 to 13, and the garbage collector does not read them.
 //
 // It is a hash table with ordered linear probing (Amble and Knuth, Ordered hash tables, The Computer Journal 17, 1974):
 // a search ends at the first hash that is larger. Methods that change it need exclusive access; Find may run
@@ -226,11 +226,11 @@ func (t *Table) insert(at int, entry uint64) {
 	t.entries[at] = entry
 }
 
-// grow makes room for half as many positions again, of many for an eighth.
+// grow makes room for half as many positions again, of many for a quarter.
 func (t *Table) grow() {
 	more := t.count/2 + 8
 	if t.count > many {
-		more = t.count / 8
+		more = t.count / 4
 	}
 	larger, next := newPart(t.count+more), 0
 	for _, e := range t.entries {

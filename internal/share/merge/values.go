@@ -142,7 +142,8 @@ func ReadPart(data []byte) (p Part, err error) {
 		}
 		share(r.Memory)
 	}
-	if !slices.IsSortedFunc(received, byCreation) { // most parts are
+	inOrder := func(a, b Received) int { return a.CreatedAt.Compare(b.CreatedAt) }
+	if !slices.IsSortedFunc(received, inOrder) { // most parts are
 		slices.SortStableFunc(received, byCreation)
 	}
 	p.received = received
