@@ -98,7 +98,7 @@ var arrows = []struct {
 	{from: []string{"internal/client/install/..."}, not: []string{"..."}, but: []string{"internal/client/hook", "internal/store/durable"},
 		why: "it edits the files of others and touches none of ours"},
 	{from: []string{"internal/publish/..."}, not: []string{"..."},
-		but: []string{"internal/memory/...", "internal/store/durable", "internal/strictjson/..."},
+		but: []string{"internal/memory/...", "internal/process/background", "internal/store/durable", "internal/strictjson/..."},
 		why: "it writes files without knowing what is in them"},
 	{from: []string{"internal/jsonstore/markdownv1/..."}, not: []string{"..."}, but: []string{"internal/memory/...", "internal/lazyregexp"},
 		why: "it turns old files into domain values and does no I/O"},

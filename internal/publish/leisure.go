@@ -3,6 +3,8 @@ package publish
 import (
 	"io"
 	"time"
+
+	"github.com/memsidecar/memsidecar/internal/process/background"
 )
 
 // What writes or reads a large file in the background works on it for seconds. A request that comes meanwhile waits
@@ -15,17 +17,9 @@ const (
 
 // AtLeisure returns a writer to w that rests now and then, for large files that are written, or read and hashed, in the
 // background.
-func AtLeisure(w io.Writer) io.Writer { return &leisurely{w: w} }
-
-type leisurely struct {
-	w     io.Writer
-	since int // bytes since the last rest
-}
-
-func (l *leisurely) Write(p []byte) (int, error) {
-	if l.since += len(p); l.since >= bytesBeforeRest {
-		l.since = 0
+func AtLeisure(w io.Writer) io.Writer {
+	return background.Writer(w, bytesBeforeRest, func() error {
 		time.Sleep(restOfWriter)
-	}
-	return l.w.Write(p)
+		return nil
+	})
 }

@@ -227,7 +227,7 @@ func (s *Store) writeSpaces(group []*spaceCapture, step func() error) ([]spaceIn
 		offset := int64(0)
 		for _, c := range group {
 			sum := crc32.New(castagnoli)
-			n, err := c.writeLines(io.MultiWriter(&pacedWriter{w: w, step: step}, sum))
+			n, err := c.writeLines(io.MultiWriter(background.Writer(w, bytesAStep, step), sum))
 			if err != nil {
 				return err
 			}
@@ -252,27 +252,8 @@ func (s *Store) writeSpaces(group []*spaceCapture, step func() error) ([]spaceIn
 	return entries, err
 }
 
-// pacedWriter calls step between pieces of what is written to it.
-type pacedWriter struct {
-	w       io.Writer
-	step    func() error
-	written int // since the last step
-}
-
 // bytesAStep are encoded and compressed in about half a millisecond.
 const bytesAStep = 32 << 10
-
-func (p *pacedWriter) Write(data []byte) (n int, err error) {
-	if p.written >= bytesAStep {
-		p.written = 0
-		if err := p.step(); err != nil {
-			return 0, err
-		}
-	}
-	n, err = p.w.Write(data)
-	p.written += n
-	return n, err
-}
 
 // openWritten opens a pack that was written, of which data is the content.
 func (s *Store) openWritten(group []*spaceCapture, data []byte) error {
