@@ -66,7 +66,8 @@ func (d *daemon) openStore(ctx context.Context) (err error) {
 	searching.Busy = d.monitor.Running()
 	d.engine = search.New(searching)
 	foreign, displaced := func(name string) { d.edits.FileChanged(name) }, func(e publish.Edit) { d.edits.EditQuarantined(e) }
-	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log, OnEdit: foreign, OnDisplaced: displaced})
+	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log, OnEdit: foreign,
+		OnDisplaced: displaced, Busy: d.monitor.Running()})
 	d.logs = dailylog.NewPublisher(dailylog.Config{FS: d.fs, Now: d.now, Logger: d.log, OnEdit: foreign, OnDisplaced: displaced})
 	d.finder = logindex.New(logindex.Config{Search: d.engine, Now: d.local})
 	d.failed, d.recallIndex = make(chan error, 1), recall.NewIndex()

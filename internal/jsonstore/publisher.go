@@ -224,7 +224,7 @@ func (p *Publisher) unknownFields(
 	defer p.mu.Unlock()
 	extra, ok := p.extra[space]
 	if !ok {
-		if extra, shown, ok = readPublished(p.fsys, space, published, present); !ok {
+		if extra, shown, ok = readPublished(p.fsys, space, published, p.Files().AtLeisure, present); !ok {
 			shown = nil
 			if extra, err = UnknownFields(p.fsys, space); err != nil {
 				return nil, nil, err
@@ -240,7 +240,7 @@ func (p *Publisher) unknownFields(
 
 // readPublished reads the file of a space, if it is what was published with this hash, for unknownFields.
 func readPublished(
-	fsys durable.FS, space, published string, present []*memory.Memory,
+	fsys durable.FS, space, published string, leisurely func(io.Writer) io.Writer, present []*memory.Memory,
 ) (extra map[string]json.RawMessage, shown map[string]accesses, ok bool) {
 	counts := map[string]int64{}
 	for _, m := range present {
@@ -250,7 +250,7 @@ func readPublished(
 	}
 	shown = map[string]accesses{}
 	r := &fileReader{Decoder: new(strictjson.Decoder), loc: time.UTC} // one for all of what may be a million memories
-	extra, ok = scanPublished(fsys, Path(space), published, func(value []byte) error {
+	extra, ok = scanPublished(fsys, Path(space), published, leisurely, func(value []byte) error {
 		id, a, err := r.accesses(value)
 		if err == nil && a.count < counts[string(id)] {
 			shown[string(id)] = a

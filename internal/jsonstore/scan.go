@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/memsidecar/memsidecar/internal/publish"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
@@ -95,10 +94,10 @@ func fieldOf(line []byte) string {
 
 // scanPublished reads a memory.json whose SHA-256 is published, so that Encode wrote it, and returns the top-level
 // fields that this version does not know. memory gets each memory, and must refuse what is no whole value; what it got
-// is worth nothing unless ok. The RAM that a scan takes does not grow with the number of memories. It is not ok when the
+// is worth nothing unless ok. What is read is hashed through leisurely. The RAM that a scan takes does not grow with the number of memories. It is not ok when the
 // file cannot be read, has other bytes, or when another version laid it out differently.
 func scanPublished(
-	fsys durable.FS, name, published string, memory func(value []byte) error,
+	fsys durable.FS, name, published string, leisurely func(io.Writer) io.Writer, memory func(value []byte) error,
 ) (extra map[string]json.RawMessage, ok bool) {
 	file, err := fsys.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
@@ -106,7 +105,7 @@ func scanPublished(
 	}
 	defer file.Close()
 	sum := sha256.New()
-	in := bufio.NewReaderSize(io.TeeReader(file, publish.AtLeisure(sum)), scanBuffer)
+	in := bufio.NewReaderSize(io.TeeReader(file, leisurely(sum)), scanBuffer)
 	s := publishedScan{memory: memory}
 	for line := []byte(nil); ; {
 		line, err = appendLine(line[:0], in)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
@@ -66,7 +67,7 @@ func TestScanAgreesWithDecode(t *testing.T) {
 		write(t, fsys, "memory.json", text.String())
 		sum := sha256.Sum256(text.Bytes())
 		var got []*memory.Memory
-		extra, ok := jsonstore.ScanPublished(fsys, "memory.json", hex.EncodeToString(sum[:]), func(value []byte) error {
+		extra, ok := jsonstore.ScanPublished(fsys, "memory.json", hex.EncodeToString(sum[:]), hurriedly, func(value []byte) error {
 			if err := strictjson.Check(value); err != nil {
 				return err
 			}
@@ -107,7 +108,7 @@ func TestReadPublishedAllocatesLittle(t *testing.T) {
 		write(t, fsys, "memory.json", text.String())
 		sum := sha256.Sum256(text.Bytes())
 		return testing.AllocsPerRun(3, func() {
-			if _, _, ok := jsonstore.ReadPublished(fsys, "default", hex.EncodeToString(sum[:]), f.Memories); !ok {
+			if _, _, ok := jsonstore.ReadPublished(fsys, "default", hex.EncodeToString(sum[:]), hurriedly, f.Memories); !ok {
 				t.Fatal("not scanned")
 			}
 		})
@@ -135,7 +136,7 @@ func TestScanRefusesOtherFiles(t *testing.T) {
 		fsys := crashfs.New()
 		write(t, fsys, "memory.json", data)
 		ignore := func([]byte) error { return nil }
-		if _, ok := jsonstore.ScanPublished(fsys, "memory.json", hex.EncodeToString(sum[:]), ignore); ok {
+		if _, ok := jsonstore.ScanPublished(fsys, "memory.json", hex.EncodeToString(sum[:]), hurriedly, ignore); ok {
 			t.Errorf("%s: taken for what was published", name)
 		}
 	}
@@ -190,3 +191,5 @@ func TestFirstPublicationReadsInPieces(t *testing.T) {
 		t.Errorf("app is %s, beside %d memories", got, len(f.Memories))
 	}
 }
+
+func hurriedly(w io.Writer) io.Writer { return w }

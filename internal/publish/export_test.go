@@ -8,3 +8,9 @@ func (f *Files) SetMaxLog(bytes int64) { f.state.maxLog = bytes }
 
 // NoteSize says how many bytes a file has that was published before the start.
 func (p *Scheduler) NoteSize(key string, bytes int64) { p.noteSize(key, bytes) }
+
+// Wait makes what is written hurry until the function that it returns is called.
+func (f *Files) Wait() (done func()) { return f.waiting.Wait() }
+
+// Urgent is closed while somebody waits for what is written.
+func (f *Files) Urgent() <-chan struct{} { return f.waiting.Urgent() }

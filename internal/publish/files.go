@@ -9,8 +9,10 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/memsidecar/memsidecar/internal/process/background"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
@@ -57,7 +59,12 @@ type Files struct {
 	// expected, once its bytes and its record are durable. It is called by the goroutine that found it, and may use
 	// the Files. Set it before the first use.
 	OnDisplaced func(Edit)
+	// Busy reports whether requests are answered at the moment, for which writing a large file steps aside; nil is never.
+	// Set it before the first use.
+	Busy func() bool
 
+	waiting  background.Waiters // for what is written
+	rested   atomic.Int64       // how long what was written let others have the processor, in nanoseconds
 	fsys     durable.FS
 	manifest string // where it is remembered
 	now      func() time.Time
@@ -88,7 +95,9 @@ func NewFiles(fsys durable.FS, manifest string, now func() time.Time, logger *sl
 
 // do runs op with the manifest loaded, and announces the edits that op found once the lock is free.
 func (f *Files) do(op func() error) error {
+	done := f.waiting.Wait()
 	f.mu.Lock()
+	done()
 	err := f.loadLocked()
 	if err == nil {
 		f.recheckWritersLocked()
@@ -128,7 +137,9 @@ func (f *Files) Replace(
 	write func(io.Writer) error,
 ) (done Written, err error) {
 	err = f.do(func() error {
+		before := f.rested.Load()
 		done, err = f.replaceLocked(name, revision, backup, write)
+		done.Rested = time.Duration(f.rested.Load() - before)
 		return err
 	})
 	return done, err

@@ -55,6 +55,7 @@ type Config[V any] struct {
 	Quiet    time.Duration // how long a file's state must go unchanged before it is written; 500 ms when 0
 	MaxDelay time.Duration // the longest wait after the first change; 4 s when 0
 	Share    float64       // of the time that writing one file may take; 0.03 when 0
+	Busy     func() bool   // whether requests are answered at the moment; see Files
 
 	// OnDisplaced, when not nil, gets each edit that turned up where a published file was expected; see Files.
 	OnDisplaced func(Edit)
@@ -78,7 +79,7 @@ func NewPublisher[V any](cfg Config[V], format Format[V]) *Publisher[V] {
 		format: format, source: cfg.Source, onEdit: cfg.OnEdit,
 		files: NewFiles(cfg.FS, format.Manifest, cfg.Now, cfg.Logger),
 	}
-	p.files.OnDisplaced = cfg.OnDisplaced
+	p.files.OnDisplaced, p.files.Busy = cfg.OnDisplaced, cfg.Busy
 	p.scheduler = NewScheduler(SchedulerConfig{
 		Publish: format.Publish, Outdated: p.outdated, Now: cfg.Now, Logger: cfg.Logger.With("publisher", format.Name),
 		Quiet: cfg.Quiet, MaxDelay: cfg.MaxDelay, Share: cfg.Share,
@@ -98,7 +99,10 @@ func (p *Publisher[V]) Source() Source[V] { return p.source }
 func (p *Publisher[V]) Run(ctx context.Context) error { return p.scheduler.Run(ctx) }
 
 // PublishAll publishes everything that is out of date now, whether or not Run is running. Durable on return.
-func (p *Publisher[V]) PublishAll(ctx context.Context) error { return p.scheduler.PublishAll(ctx) }
+func (p *Publisher[V]) PublishAll(ctx context.Context) error {
+	defer p.files.waiting.Wait()()
+	return p.scheduler.PublishAll(ctx)
+}
 
 // PublishPending publishes what is known to be out of date, what changed last first, until ctx ends; the next start
 // publishes the rest. Durable on return.

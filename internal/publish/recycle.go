@@ -29,7 +29,7 @@ const (
 // The entry of t gets the hash and the size.
 func (f *Files) writeTempLocked(t *replacement, write func(io.Writer) error) (temp string, written int64, err error) {
 	sum := newHashCounter()
-	hashed := func(w io.Writer) error { return write(AtLeisure(io.MultiWriter(w, sum))) }
+	hashed := func(w io.Writer) error { return write(f.AtLeisure(io.MultiWriter(w, sum))) }
 	defer func() { t.entry.Hash, t.entry.Size = sum.hex(), sum.size }()
 	if temp, err = f.takeBackupLocked(t); err != nil {
 		return "", 0, err

@@ -41,6 +41,8 @@ type Written struct {
 	Revision int64 // of the state that the file holds now
 	Bytes    int64
 	Changed  int64 // bytes that were written for it: at most Bytes
+
+	Rested time.Duration // how long others had the processor meanwhile
 }
 
 // Status is the state of publication of one key.
@@ -49,7 +51,7 @@ type Status struct {
 	Revision int64         // of what was published last, 0 when nothing was since the start
 	At       time.Time     // when that was
 	Bytes    int64         // size of it
-	Duration time.Duration // what it took
+	Duration time.Duration // what it took, without what it rested
 	Pending  bool          // there is something newer to publish, deferred changes aside
 	Since    time.Time     // when the oldest of it changed; zero when there is none
 	Blocked  bool          // it is not published before an edit of it is dealt with
@@ -335,7 +337,7 @@ func (p *Scheduler) publish(key string, all bool) error {
 		p.cfg.Logger.Info("publishing works again", "key", key)
 	}
 	p.setFailureLocked(it, "")
-	took := end.Sub(start)
+	took := end.Sub(start) - written.Rested
 	p.restUntil = end.Add(backlogRest * took)
 	it.failures = 0
 	it.notBefore = start.Add(p.pause(written, took))
@@ -344,7 +346,7 @@ func (p *Scheduler) publish(key string, all bool) error {
 		p.enqueueLocked(it)
 	}
 	p.cfg.Logger.Debug("published", "key", key, "revision", written.Revision, "bytes", written.Bytes,
-		"changed", written.Changed, "took", took, "behind", end.Sub(cmp.Or(taken.firstChange, start)))
+		"changed", written.Changed, "took", took, "rested", written.Rested, "behind", end.Sub(cmp.Or(taken.firstChange, start)))
 	return nil
 }
 

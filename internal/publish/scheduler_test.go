@@ -37,6 +37,8 @@ func (r *recorder) publish(key string, deferred bool) (publish.Written, error) {
 	switch key {
 	case "large":
 		return publish.Written{Revision: 7, Bytes: 9 << 20, Changed: 6 << 20}, r.err
+	case "resting":
+		return publish.Written{Revision: 7, Bytes: 9 << 20, Changed: 6 << 20, Rested: r.takes}, r.err
 	case "huge":
 		return publish.Written{Revision: 7, Bytes: 64 << 20, Changed: 12 << 10}, r.err
 	case "pages":
@@ -112,6 +114,12 @@ func TestWhen(t *testing.T) {
 			p.Invalidate("large")
 			time.Sleep(20 * time.Second)
 		}, "large@500ms large@10.5s"},
+		{"rests are no part of its share", 300 * time.Millisecond, nil, func(p *publish.Scheduler) {
+			p.Invalidate("resting")
+			time.Sleep(time.Second)
+			p.Invalidate("resting")
+			time.Sleep(20 * time.Second)
+		}, "resting@500ms resting@6.5s"},
 		{"but no more than half a minute behind", 2 * time.Second, nil, func(p *publish.Scheduler) {
 			p.Invalidate("large")
 			time.Sleep(3 * time.Second)

@@ -81,7 +81,7 @@ func (e *Engine) Load(name string, memories []*memory.Memory, fsys durable.FS) e
 }
 
 // indexedAStep is how many memories are indexed in about half a millisecond.
-const indexedAStep = 64
+const indexedAStep = 32
 
 // load is Load at a pace, with memories that are read once records that come meanwhile are kept.
 func (e *Engine) load(s *space, read func() []*memory.Memory, fsys durable.FS, pace background.Pace) {
@@ -107,7 +107,7 @@ func (e *Engine) load(s *space, read func() []*memory.Memory, fsys durable.FS, p
 		x.loadVectors(v)
 	}
 	e.drain() // into the pending records
-	e.replaceIndex(s, x, a)
+	e.replaceIndex(s, x, a, pace)
 	if x.waits() {
 		e.embedQueue.add(s.name)
 		e.wakeEmbedding()
@@ -142,15 +142,33 @@ func newUnsavedIndex(size int) *invertedIndex {
 	return x
 }
 
+// slowReplays is how often the records that came meanwhile are applied at a pace. In the end they are applied while
+// changes of the space wait.
+const slowReplays = 3
+
 // replaceIndex replaces the index of a space by a loaded one, after applying the records that came meanwhile.
-func (e *Engine) replaceIndex(s *space, x *invertedIndex, a *analyzer) {
+func (e *Engine) replaceIndex(s *space, x *invertedIndex, a *analyzer, pace background.Pace) {
+	applied, changes := 0, 0
+	replay := func(records []*journal.Record, step func()) {
+		for _, rec := range records {
+			for i := range rec.Changes {
+				if changes++; changes%indexedAStep == 0 {
+					step()
+				}
+				x.replay(a, rec.LSN, rec.Changes[i:i+1])
+			}
+		}
+		applied += len(records)
+	}
+	for range slowReplays {
+		s.mu.Lock()
+		waiting := s.pending[applied:]
+		s.mu.Unlock()
+		replay(waiting, func() { _ = pace.Step(context.Background()) })
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, rec := range s.pending {
-		for i := range rec.Changes {
-			x.replay(a, rec.LSN, rec.Changes[i:i+1])
-		}
-	}
+	replay(s.pending[applied:], func() {})
 	if s.loads--; s.loads == 0 {
 		s.pending = nil
 	}
@@ -164,7 +182,7 @@ func (e *Engine) replaceIndex(s *space, x *invertedIndex, a *analyzer) {
 func (x *invertedIndex) replay(a *analyzer, lsn int64, change []journal.Change) {
 	switch c := &change[0]; {
 	case c.Memory != nil:
-		if m := x.get(c.Memory.ID); m != nil && m.Revision > lsn {
+		if m := x.get(c.Memory.ID); m != nil && (m.Revision > lsn || m == c.Memory.After) {
 			return
 		}
 	case c.Access != nil:
