@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/share/merge"
 	"github.com/memsidecar/memsidecar/internal/share/pglog"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
@@ -321,9 +320,8 @@ func (f *fleet) note(err error) {
 
 // admitted is what the database has of a space.
 type admitted struct {
-	remote     pglog.Space
-	values     merge.Values
-	snapshotAt int64
+	remote   pglog.Space
+	received *received
 	// ids and texts were purged since this node had the space before.
 	ids, texts []string
 }
@@ -364,7 +362,7 @@ func (f *fleet) admit(ctx context.Context, name string, create bool) (err error)
 	if err := f.eraseFormer(ctx, name, found); err != nil {
 		return err
 	}
-	if err := s.adopt(ctx, sp, &found.values, found.remote); err != nil {
+	if err := s.adopt(ctx, sp, found.received, found.remote); err != nil {
 		return err
 	}
 	_, _, changed = s.cfg.Store.Space(name).Look(nil)
@@ -372,7 +370,7 @@ func (f *fleet) admit(ctx context.Context, name string, create bool) (err error)
 	if err := s.begin(sp, found.remote, changed, nil); err != nil {
 		return err
 	}
-	sp.snapshotAt, sp.memberAt, sp.memberSeq, sp.settledAt = found.snapshotAt, s.cfg.Now(), st.Remote.Head.Seq, s.cfg.Now()
+	sp.snapshotAt, sp.memberAt, sp.memberSeq, sp.settledAt = found.received.snapshotAt, s.cfg.Now(), st.Remote.Head.Seq, s.cfg.Now()
 	sp.purges.due = len(found.ids)+len(found.texts) > 0
 	sp.show()
 	sp.contact(s.cfg.Now())
@@ -404,9 +402,10 @@ func (f *fleet) fetch(ctx context.Context, sp *space, create bool) (out admitted
 		if _, err = f.service.list(ctx, log, sp, id); err != nil {
 			return err
 		}
-		if out.values, out.remote.Head, out.snapshotAt, err = fetch(ctx, log, out.remote); err != nil {
+		if out.received, err = fetch(ctx, log, out.remote); err != nil {
 			return err
 		}
+		out.remote.Head = out.received.head
 		position, known, err := log.FormerMember(ctx, id, origin, sp.state.Line)
 		if err != nil || !known {
 			return err

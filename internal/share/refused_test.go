@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/memtest/postgres"
 	"github.com/memsidecar/memsidecar/internal/share/pglog"
+	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/backup"
 	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 )
@@ -23,7 +25,8 @@ func TestRefused(t *testing.T) {
 	pg := postgres.Start(t)
 	for name, test := range map[string]func(*testing.T, *postgres.Server, string){
 		"password": wrongPassword, "newer": newerSchema, "older": olderSchema, "full": fullServer, "snapshot": damagedSnapshot,
-		"replaced": replacedCluster, "twice": joinedTwice, "restored": restoredStore,
+		"unreadable": unreadableSnapshot,
+		"replaced":   replacedCluster, "twice": joinedTwice, "restored": restoredStore,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, pg, pg.Database(t, "refused_"+name)) })
 	}
@@ -155,6 +158,39 @@ func damagedSnapshot(t *testing.T, pg *postgres.Server, address string) {
 	}
 	a.add("m2", "Deployments happen on Thursdays")
 	settled(t, a, b)
+}
+
+// unreadableSnapshot: a part that has its hash and cannot be read, behind one that can, leaves nothing in a space that was
+// not there, and in another what was there.
+func unreadableSnapshot(t *testing.T, pg *postgres.Server, address string) {
+	a := start(t, crashfs.New())
+	for i := range 2 {
+		a.update(func(tx *store.Tx) error {
+			for j := range 300 {
+				if err := tx.Put(memtest.Fact(fmt.Sprint("m", i, "-", j), fmt.Sprint("Port ", j, " is used by service ", i))); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	must(t, a.share.Start(t.Context(), "team", address))
+	pg.Exec(t, address, "UPDATE memsidecar.snapshot_part SET data = 'x', digest = sha256('x') WHERE part = 2")
+	c := start(t, crashfs.New())
+	if err := c.share.Join(t.Context(), "team", "team", address, false); err == nil ||
+		!strings.Contains(err.Error(), "part 2 of the snapshot: not a record of memsidecar") {
+		t.Errorf("joined with a snapshot that cannot be read: %v", err)
+	}
+	if n := c.store.Space("team").Count(); n != 0 || len(c.share.Status()) != 0 {
+		t.Errorf("the failed joining left %d memories, %+v", n, c.share.Status())
+	}
+	c.add("own", "The build runs on port 8080")
+	if err := c.share.Join(t.Context(), "team", "team", address, false); err == nil {
+		t.Error("joined with a snapshot that cannot be read")
+	}
+	if c.content("own") == "" || len(c.share.Status()) != 0 {
+		t.Errorf("the failed joining took what was there, %+v", c.share.Status())
+	}
 }
 
 // replacedCluster: behind the address is another cluster, with a space of the same name. Two such clusters can also be

@@ -1,12 +1,10 @@
 package share
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"time"
 
@@ -73,15 +71,18 @@ func (s *Service) Join(ctx context.Context, remoteName, name, address string, re
 				_ = log.RemoveMember(ctx, remote.ID, s.cfg.Store.Origin(), sp.state.Line)
 			}
 		}()
-		values, head, _, err := fetch(ctx, log, remote)
+		found, err := fetch(ctx, log, remote)
 		if err != nil {
 			return err
 		}
-		remote.Head = head
+		remote.Head = found.head
 		if err := s.eraseAtJoining(ctx, log, sp, remote); err != nil {
 			return err
 		}
-		if err := s.adopt(ctx, sp, &values, remote); err != nil {
+		if err := s.adopt(ctx, sp, found, remote); err != nil {
+			if fresh {
+				err = errors.Join(err, s.dropJoined(context.WithoutCancel(ctx), sp))
+			}
 			return err
 		}
 		if _, _, changed := s.cfg.Store.Space(name).Look(nil); readOnly || fresh && sp.isReceived(changed) {
@@ -99,9 +100,21 @@ func (s *Service) Join(ctx context.Context, remoteName, name, address string, re
 			return err
 		}
 		contents, changed := s.cfg.Store.Space(name).ContentsAt()
-		held.Changes = missing(contents, &values)
+		values, err := found.values()
+		if err != nil {
+			return err
+		}
+		held.Changes = missing(contents, values)
 		return s.begin(sp, remote, changed, held)
 	})
+}
+
+// dropJoined removes what a joining that failed brought to a space that was not there, unless somebody wrote to it.
+func (s *Service) dropJoined(ctx context.Context, sp *space) error {
+	if _, _, changed := s.cfg.Store.Space(sp.name).Look(nil); changed > 0 && sp.isReceived(changed) {
+		return s.dropRest(ctx, sp.name)
+	}
+	return nil
 }
 
 // enter finds a space to join and names this machine in its list, before anything is read, so that no purge counts as
@@ -192,66 +205,19 @@ func (s *Service) begin(sp *space, remote pglog.Space, from int64, held *seed) e
 	return sp.save(s.cfg.FS)
 }
 
-// fetch reads a snapshot, whose position it returns, and the rows behind it.
-func fetch(ctx context.Context, log *pglog.Log, remote pglog.Space) (
-	values merge.Values, head pglog.Head, snapshotAt int64, err error,
-) {
-	if values, head, err = fetchSnapshot(ctx, log, remote); err != nil {
-		return values, head, 0, err
-	}
-	snapshotAt = head.Seq
-	for {
-		rows, err := log.Read(ctx, remote.ID, head, readAtOnce)
-		if err != nil {
-			return values, head, 0, err
-		}
-		for i := range rows {
-			rec, err := decodeRecord(&rows[i])
-			if err != nil {
-				return values, head, 0, err
-			}
-			values.Apply(rec.Changes)
-			head = pglog.Head{Seq: rows[i].Seq, Hash: rows[i].Hash}
-		}
-		if len(rows) < readAtOnce {
-			return values, head, snapshotAt, nil
-		}
-	}
-}
-
-// fetchSnapshot reads the newest snapshot, and decodes parts while others arrive.
-func fetchSnapshot(ctx context.Context, log *pglog.Log, remote pglog.Space) (
-	values merge.Values, head pglog.Head, err error,
-) {
-	var parts []*merge.Part
-	var decoding errgroup.Group
-	decoding.SetLimit(runtime.GOMAXPROCS(0))
-	head, err = log.Snapshot(ctx, remote.ID, func(data []byte) {
-		i, some := len(parts), &merge.Part{}
-		parts = append(parts, some)
-		decoding.Go(func() (err error) {
-			if *some, err = merge.ReadPart(data); err != nil {
-				return fmt.Errorf("part %d of the snapshot: %w", i, errRecord)
-			}
-			return nil
-		})
-	})
-	if err = cmp.Or(decoding.Wait(), err); err != nil {
-		return values, head, err
-	}
-	return merge.Join(parts...), head, nil
-}
-
 // adopt makes the local space hold what the log does. Each operation makes a part of it: who asks for the history of
 // a memory reads the operation whole. Of some megabytes of them, one sync is enough.
-func (s *Service) adopt(ctx context.Context, sp *space, values *merge.Values, remote pglog.Space) error {
+func (s *Service) adopt(ctx context.Context, sp *space, found *received, remote pglog.Space) error {
 	meta := store.Meta{Space: sp.name, Actor: journal.ActorShare,
 		Reason: fmt.Sprintf("joined shared space %s at position %d", remote.Name, remote.Head.Seq)}
 	var syncs errgroup.Group // go on while the next parts are prepared
 	syncs.SetLimit(1)
 	unsynced := 0
-	for some := range slices.Chunk(values.Received(), memoriesAPart) {
-		part, err := s.adoptPart(ctx, sp, meta, some)
+	for some, err := range found.memories() {
+		var part store.Staged
+		if err == nil {
+			part, err = s.adoptPart(ctx, sp, meta, some)
+		}
 		if err != nil {
 			return errors.Join(err, syncs.Wait())
 		}
@@ -266,8 +232,12 @@ func (s *Service) adopt(ctx context.Context, sp *space, values *merge.Values, re
 	if err := syncs.Wait(); err != nil {
 		return err
 	}
+	values, err := found.values()
+	if err != nil {
+		return err
+	}
 	// This waits for all of them, also when it has nothing to change.
-	_, err := s.cfg.Store.Update(ctx, meta, func(tx *store.Tx) error {
+	_, err = s.cfg.Store.Update(ctx, meta, func(tx *store.Tx) error {
 		for hash, at := range values.Forgotten {
 			tx.PutForgotten(hash, at)
 		}

@@ -107,6 +107,9 @@ type Part struct {
 	received []Received // in order of creation
 }
 
+// Received lists the memories of the part, in order of creation.
+func (p *Part) Received() []Received { return p.received }
+
 // Received is a memory of a snapshot.
 type Received struct {
 	*memory.Memory
