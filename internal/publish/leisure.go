@@ -14,7 +14,7 @@ import (
 const (
 	bytesBeforeRest = 256 << 10 // which take a millisecond or two
 	restOfWriter    = time.Millisecond
-	bytesAStep      = 32 << 10 // which take half a millisecond
+	bytesAStep      = 16 << 10 // which take less than half a millisecond
 )
 
 // AtLeisure returns a writer to w that lets others have the processor now and then, for large files that are written, or

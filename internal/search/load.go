@@ -80,8 +80,8 @@ func (e *Engine) Load(name string, memories []*memory.Memory, fsys durable.FS) e
 	return nil
 }
 
-// indexedAStep is how many memories are indexed in about half a millisecond.
-const indexedAStep = 32
+// indexedAStep is how many memories are indexed in less than half a millisecond.
+const indexedAStep = 16
 
 // load is Load at a pace, with memories that are read once records that come meanwhile are kept.
 func (e *Engine) load(s *space, read func() []*memory.Memory, fsys durable.FS, pace background.Pace) {

@@ -252,8 +252,8 @@ func (s *Store) writeSpaces(group []*spaceCapture, step func() error) ([]spaceIn
 	return entries, err
 }
 
-// bytesAStep are encoded and compressed in about half a millisecond.
-const bytesAStep = 32 << 10
+// bytesAStep are encoded and compressed in less than half a millisecond.
+const bytesAStep = 16 << 10
 
 // openWritten opens a pack that was written, of which data is the content.
 func (s *Store) openWritten(group []*spaceCapture, data []byte) error {
