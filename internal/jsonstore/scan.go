@@ -94,8 +94,9 @@ func fieldOf(line []byte) string {
 
 // scanPublished reads a memory.json whose SHA-256 is published, so that Encode wrote it, and returns the top-level
 // fields that this version does not know. memory gets each memory, and must refuse what is no whole value; what it got
-// is worth nothing unless ok. What is read is hashed through leisurely. The RAM that a scan takes does not grow with the number of memories. It is not ok when the
-// file cannot be read, has other bytes, or when another version laid it out differently.
+// is worth nothing unless ok. What is read is hashed through leisurely. The RAM that a scan takes does not grow with
+// the number of memories. It is not ok when the file cannot be read, has other bytes, or when another version laid it
+// out differently.
 func scanPublished(
 	fsys durable.FS, name, published string, leisurely func(io.Writer) io.Writer, memory func(value []byte) error,
 ) (extra map[string]json.RawMessage, ok bool) {
