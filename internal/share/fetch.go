@@ -70,7 +70,8 @@ func fetchSnapshot(ctx context.Context, log *pglog.Log, remote pglog.Space) (*re
 				close(p.done)
 			}()
 			if p.Part, p.err = merge.ReadPart(data); p.err != nil {
-				p.err = fmt.Errorf("part %d of the snapshot: %w", number, errRecord)
+				p.err = fmt.Errorf("part %d of the snapshot: %w that this version knows; if a newer one shares the space, "+
+					"bring memsidecar up to date here", number, errRecord)
 			}
 		}()
 	})

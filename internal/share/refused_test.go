@@ -191,6 +191,9 @@ func unreadableSnapshot(t *testing.T, pg *postgres.Server, address string) {
 	if c.content("own") == "" || len(c.share.Status()) != 0 {
 		t.Errorf("the failed joining took what was there, %+v", c.share.Status())
 	}
+	if began, ended := c.loads.Load(), c.loaded.Load(); began != 2 || ended != 2 {
+		t.Errorf("of two joinings %d said that they load something, and %d that they do not any more", began, ended)
+	}
 }
 
 // replacedCluster: behind the address is another cluster, with a space of the same name. Two such clusters can also be

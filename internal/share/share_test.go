@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,6 +31,14 @@ type node struct {
 	store *store.Store
 	share *share.Service
 	stop  func()
+	// how often something began to be loaded, and how often it ended
+	loads, loaded atomic.Int32
+}
+
+// loading is for share.Config.
+func (n *node) loading() (done func()) {
+	n.loads.Add(1)
+	return func() { n.loaded.Add(1) }
 }
 
 // start opens a node on a file system and begins to exchange.
@@ -47,7 +56,8 @@ func startAt(t testing.TB, fsys durable.FS, now func() time.Time) *node {
 		t.Fatal(err)
 	}
 	err = n.share.Open(t.Context(), share.Config{Store: n.store, FS: fsys, Now: now, Logger: slog.New(slog.DiscardHandler),
-		Location: time.UTC, Host: "test", Poll: 200 * time.Millisecond, Erase: n.erase, Mirror: words})
+		Location: time.UTC, Host: "test", Poll: 200 * time.Millisecond, Erase: n.erase, Mirror: words,
+		Loading: n.loading})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,7 +109,7 @@ func dotsOfBytes(a *assembly) {
 const panelInputs = 13
 
 // vnniPanels are the functions for weights that were put into panels once, such as a model's. Each lane of a register then has
-// the sum of a row of its own, and none must be added up across lanes: with rows of 384 that takes a quarter of the time
+// the sum of another row, and none must be added up across lanes: with rows of 384 that takes a quarter of the time
 // of a tile. All inputs share the widening of a weight.
 func vnniPanels() (out []function) {
 	for inputs := 1; inputs <= panelInputs; inputs++ {

@@ -15,7 +15,7 @@ const leastHelped = 6
 // takes half of the tokens through a whole layer: only attention needs the others, whose keys and values were made
 // before. So they meet once a layer, and compute what one would.
 //
-// On a busy machine the system may stop the second goroutine for milliseconds. So it works on copies of its own, and the
+// On a busy machine the system may stop the second goroutine for milliseconds. So it works on copies, and the
 // first never waits for it longer than for a moment: it computes the second half itself then, and goes on alone.
 type halves struct {
 	model  *model
