@@ -279,7 +279,8 @@ func (s *sharing) sending(ctx context.Context) error {
 // pauseBetween is between two operations whose lag is measured, so that nothing of one is left when the next one comes.
 const pauseBetween = 5 * time.Millisecond
 
-// spaced calls do again and again, with pauses, for as long as a slice. do returns how long that took which is measured.
+// spaced calls do again and again, with pauses, for as long as a slice. do returns how long that took which is
+// measured.
 func (s *sharing) spaced(ctx context.Context, do func(context.Context) (time.Duration, error)) (all sample, err error) {
 	for began := time.Now(); time.Since(began) < s.b.slice; time.Sleep(pauseBetween) {
 		took, err := do(ctx)
@@ -292,8 +293,8 @@ func (s *sharing) spaced(ctx context.Context, do func(context.Context) (time.Dur
 }
 
 // lag times how long after the reply the other daemon announces a memory to those who watch it, beside one commit and
-// its announcement. Both have the same pauses: processors and disks that were idle take several times as long to answer.
-// Nobody asks again and again meanwhile, because that would take the processors from all others.
+// its announcement. Both have the same pauses: processors and disks that were idle take several times as long to
+// answer. Nobody asks again and again meanwhile, because that would take the processors from all others.
 func (s *sharing) lag(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

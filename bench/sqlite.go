@@ -81,8 +81,8 @@ func (b *bench) sqliteSearches(ctx context.Context, d, _ *process.Server, size i
 	})
 }
 
-// sqliteAdds times additions to the daemon and to SQLite in turn. Both answer after a sync, so one client waits about as
-// long for either.
+// sqliteAdds times additions to the daemon and to SQLite in turn. Both answer after a sync, so one client waits about
+// as long for either.
 func (b *bench) sqliteAdds(ctx context.Context, d, _ *process.Server, size int, _ []string) error {
 	return b.withSQLite(ctx, size, func(p *process.Server) error {
 		for _, f := range []struct {

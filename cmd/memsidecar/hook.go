@@ -264,7 +264,8 @@ func (c *hookCall) handle(ctx context.Context, cfg daemon.Config, dir string, ev
 		return "", err
 	}
 	defer conn.close()
-	// Every call names its host, so that one that is paused gets no memories in a session that the daemon does not know.
+	// Every call names its host, so that one that is paused gets no memories in a session that the daemon does not
+	// know.
 	ctx = metadata.AppendToOutgoingContext(ctx, memory.HostKey, c.host.Name)
 	r := &hook.Runner{
 		Host: c.host, Daemon: &hookDaemon{c: conn, space: c.app.flags.space,
@@ -351,8 +352,8 @@ func (c *hookCall) startDaemon(cfg daemon.Config, dir string) error {
 func (c *hookCall) recordCall(dir string, err error) {
 	outcome := outcomeOf(err)
 	name := c.host.Name + "." + string(c.kind)
-	// Written over, and cut off behind: ext4 starts to write a file to disk when it is closed after it was emptied, which
-	// takes a third of a millisecond, and the host waits for it.
+	// Written over, and cut off behind: ext4 starts to write a file to disk when it is closed after it was emptied,
+	// which takes a third of a millisecond, and the host waits for it.
 	if f := openMark(filepath.Join(dir, "fired", name), 0); f != nil {
 		_, _ = f.WriteString(outcome + "\n")
 		_ = f.Truncate(int64(len(outcome)) + 1)

@@ -52,8 +52,8 @@ func (d *daemon) madeVectors(ctx context.Context, space string, lacking []mirror
 	return out, err
 }
 
-// findShare reports the fleet and the shared spaces. Of those that a fleet opened, of which there may be thousands, only
-// the ones whose exchange fails.
+// findShare reports the fleet and the shared spaces. Of those that a fleet opened, of which there may be thousands,
+// only the ones whose exchange fails.
 func (d *daemon) findShare() (out []rpc.Finding) {
 	if f := d.share.FleetStatus(); f != nil {
 		out = append(out, fleetFinding(f))

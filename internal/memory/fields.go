@@ -203,8 +203,8 @@ var EntryFields = []Field[Entry]{
 	{Name: "session", Pointer: func(e *Entry) any { return &e.Session }, Added: true},
 }
 
-// Texts yields every free text of m that is not empty, for redaction and scrubbing, structured data and Extra aside. The
-// caller may change the texts of a Clone.
+// Texts yields every free text of m that is not empty, for redaction and scrubbing, structured data and Extra aside.
+// The caller may change the texts of a Clone.
 func (m *Memory) Texts() iter.Seq[*string] {
 	return func(yield func(*string) bool) {
 		for _, s := range m.NamedTexts() {

@@ -211,9 +211,9 @@ func AppendNormalized(dst []byte, content string) []byte {
 	return dst
 }
 
-// plainEight returns the first eight bytes of a text in lower case if all are of ASCII, none is a control character, the
-// first is not a space, and no space follows another: all that Normalize does to such bytes, those at the end aside.
-// Bytes below 128 are compared by additions that do not carry into the next one.
+// plainEight returns the first eight bytes of a text in lower case if all are of ASCII, none is a control character,
+// the first is not a space, and no space follows another: all that Normalize does to such bytes, those at the end
+// aside. Bytes below 128 are compared by additions that do not carry into the next one.
 func plainEight(text string) (lower uint64, ok bool) {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	if len(text) < 8 {

@@ -59,8 +59,8 @@ type Files struct {
 	// expected, once its bytes and its record are durable. It is called by the goroutine that found it, and may use
 	// the Files. Set it before the first use.
 	OnDisplaced func(Edit)
-	// Busy reports whether requests are answered at the moment, for which writing a large file steps aside; nil is never.
-	// Set it before the first use.
+	// Busy reports whether requests are answered at the moment, for which writing a large file steps aside; nil is
+	// never. Set it before the first use.
 	Busy func() bool
 
 	waiting  background.Waiters // for what is written

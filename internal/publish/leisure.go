@@ -17,8 +17,8 @@ const (
 	bytesAStep      = 16 << 10 // which take less than half a millisecond
 )
 
-// AtLeisure returns a writer to w that lets others have the processor now and then, for large files that are written, or
-// read and hashed, in the background. It is faster while somebody waits for the files.
+// AtLeisure returns a writer to w that lets others have the processor now and then, for large files that are written,
+// or read and hashed, in the background. It is faster while somebody waits for the files.
 func (f *Files) AtLeisure(w io.Writer) io.Writer {
 	pace := background.Pace{Busy: f.Busy, Urgent: f.waiting.Urgent}
 	aside := background.Writer(w, bytesAStep, func() error {

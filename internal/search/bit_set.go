@@ -1,7 +1,7 @@
 package search
 
-// bitSet is a set of documents or terms, a bit for each: of a model that reads no Chinese it has each Chinese memory. The
-// zero value is empty.
+// bitSet is a set of documents or terms, a bit for each: of a model that reads no Chinese it has each Chinese memory.
+// The zero value is empty.
 type bitSet []uint64
 
 func (s bitSet) has(n uint32) bool {

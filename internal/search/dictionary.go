@@ -32,8 +32,8 @@ func newFileDictionary(size int, text string) dictionary {
 	return dictionary{seed: maphash.MakeSeed(), ids: idmap.NewTable(size), text: text, ends: make([]uint32, 0, size)}
 }
 
-// addNext adds the next term of the text, of so many bytes. It reports false, and adds nothing, when it is empty, or there
-// already.
+// addNext adds the next term of the text, of so many bytes. It reports false, and adds nothing, when it is empty, or
+// there already.
 func (d *dictionary) addNext(size int) bool {
 	id := uint32(len(d.ends))
 	begin := d.begin(id)

@@ -59,8 +59,8 @@ func sameEmbedding(a, b *memory.Memory) bool {
 		a.IsActive() == b.IsActive()
 }
 
-// markForEmbedding makes a document wait for the vector of m unless it has it. old is the memory that it had before; nil
-// for none. An inactive memory does not wait, but keeps its vector.
+// markForEmbedding makes a document wait for the vector of m unless it has it. old is the memory that it had before;
+// nil for none. An inactive memory does not wait, but keeps its vector.
 func (v *docVectors) markForEmbedding(doc uint32, old, m *memory.Memory) {
 	text := embeddedText(m)
 	if old != nil && embeddedText(old) != text {

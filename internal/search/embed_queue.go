@@ -64,8 +64,8 @@ func (e *Engine) peek(name string) (s *space, x *invertedIndex, few bool) {
 	return s, x, e.source != nil && len(e.opened) < e.maxOpen
 }
 
-// coverage counts the memories of an index by the state of their vectors. Changes wait for a part of them at a time, and
-// may be counted or not.
+// coverage counts the memories of an index by the state of their vectors. Changes wait for a part of them at a time,
+// and may be counted or not.
 func (x *invertedIndex) coverage() (c EmbeddingCoverage) {
 	for from, more := 0, true; more; from += partDocs {
 		more = x.countCoverage(&c, from)

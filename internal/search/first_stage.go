@@ -149,8 +149,8 @@ func (c *evidenceCollector) bestOfParts(n int) []firstEntry {
 	return slices.Concat(bests...)
 }
 
-// bestBetween returns the n best documents from one to another, without the latter, in any order. It sets no evidence: of
-// most documents one number suffices.
+// bestBetween returns the n best documents from one to another, without the latter, in any order. It sets no evidence:
+// of most documents one number suffices.
 func (c *evidenceCollector) bestBetween(from, to, n int) []firstEntry {
 	best := make([]firstEntry, 0, n) // a heap once it is full, the worst on top
 	for doc := uint32(from); doc < uint32(to); doc++ {

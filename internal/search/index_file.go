@@ -79,8 +79,8 @@ func (e *Engine) Save(fsys durable.FS) error {
 	return e.SaveVectors(fsys)
 }
 
-// SaveGrown is Save, but writes only the keyword indexes of which a fourth is new. A start after a crash makes again what
-// they lack, so this is what a crash may cost; a file that is written for every few changes would cost more than
+// SaveGrown is Save, but writes only the keyword indexes of which a fourth is new. A start after a crash makes again
+// what they lack, so this is what a crash may cost; a file that is written for every few changes would cost more than
 // anything else that is written.
 func (e *Engine) SaveGrown(fsys durable.FS) error {
 	if err := e.saveKeywords(fsys, true); err != nil {
@@ -168,8 +168,8 @@ func (s *space) removeIndexFile(fsys durable.FS, x *invertedIndex, changes uint6
 	return nil
 }
 
-// encodeBuffer is how many bytes of an index are encoded before they are written: the file of a million memories has 135
-// MB, which should not be in the heap at once.
+// encodeBuffer is how many bytes of an index are encoded before they are written: the file of a million memories has
+// 135 MB, which should not be in the heap at once.
 const encodeBuffer = 256 << 10
 
 // indexEncoder writes an index file. buf is what is not written yet.

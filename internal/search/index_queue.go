@@ -52,8 +52,8 @@ const (
 	accessPoll     = 500 * time.Microsecond
 )
 
-// gatherChanges is how long RunIndexing waits before it indexes: behind a burst of writes it is woken once, and takes no
-// processor from the next of them. A search indexes what waits, some records more then.
+// gatherChanges is how long RunIndexing waits before it indexes: behind a burst of writes it is woken once, and takes
+// no processor from the next of them. A search indexes what waits, some records more then.
 const gatherChanges = 5 * time.Millisecond
 
 // RunIndexing indexes queued records in the background until ctx ends, which is no error.

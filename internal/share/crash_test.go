@@ -126,7 +126,8 @@ func TestCrashWhileJoining(t *testing.T) {
 }
 
 // TestOldState restarts a machine whose file of the state is as old as its joining, while both wrote to the same
-// memories, forgot, removed and counted: the journal and the log say the rest. Nothing is written, sent or reported again.
+// memories, forgot, removed and counted: the journal and the log say the rest. Nothing is written, sent or reported
+// again.
 func TestOldState(t *testing.T) {
 	t.Parallel()
 	address := postgres.Start(t).Database(t, "old")

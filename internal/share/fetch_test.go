@@ -11,8 +11,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/share/merge"
 )
 
-// TestEarlyMemories: the memories of the first part are there while the second is decoded, and when that cannot be read,
-// its error is the last.
+// TestEarlyMemories: the memories of the first part are there while the second is decoded, and when that cannot be
+// read, its error is the last.
 func TestEarlyMemories(t *testing.T) {
 	var v merge.Values
 	v.SetMemory("m1", &memory.Memory{ID: "m1", Category: memory.Facts, Content: "Tea", CreatedAt: time.Unix(1, 0).UTC()})

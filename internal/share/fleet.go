@@ -199,8 +199,8 @@ func (s *Service) Opened(name string) error {
 	return &memory.NotOpenError{Space: name}
 }
 
-// Use opens spaces for a request, unless they are open, and keeps them until release. A space that the database does not
-// have is left alone, and reads as empty; with create it is created. Without a fleet it does nothing. Errors:
+// Use opens spaces for a request, unless they are open, and keeps them until release. A space that the database does
+// not have is left alone, and reads as empty; with create it is created. Without a fleet it does nothing. Errors:
 // memory.ErrNotOpen when the database does not answer, *DatabaseError when waiting does not help, those of ctx.
 func (s *Service) Use(ctx context.Context, names []string, create bool) (release func(), err error) {
 	if s.fleet == nil {

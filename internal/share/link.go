@@ -149,8 +149,8 @@ func (l *link) wake(sp *space, urgent bool) {
 	}
 }
 
-// putRested puts a space into the queue for which no request waits: now, or when it has rested. It reports whether it is
-// there now. The caller holds mu.
+// putRested puts a space into the queue for which no request waits: now, or when it has rested. It reports whether it
+// is there now. The caller holds mu.
 func (l *link) putRested(sp *space) bool {
 	if r := l.rests[sp]; r != nil && r.now {
 		r.woken++

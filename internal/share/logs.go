@@ -23,8 +23,8 @@ const lateDays = 60
 // logs is what a machine does with the daily logs of a space: it sends the entries that are written while it is on, and
 // receives those that others sent.
 type logs struct {
-	// Sent are the local operations whose entries are sent, as ranges that do not overlap, oldest first. The last one is
-	// open while logs are on.
+	// Sent are the local operations whose entries are sent, as ranges that do not overlap, oldest first. The last one
+	// is open while logs are on.
 	Sent []logSpan `json:"sent"`
 	// Head is the position up to which entries of others are applied here. It follows that of the space while logs are
 	// on, and is behind it after they were off.
@@ -62,8 +62,8 @@ const entryPrefix = "entry:"
 // isEntryKey reports whether a key names an entry, which is not merged as other things are.
 func isEntryKey(key string) bool { return strings.HasPrefix(key, entryPrefix) }
 
-// sentEntries is what is sent of the entries that changes are about. Items for review belong to one machine, and so does
-// the deletion of a log that is archived.
+// sentEntries is what is sent of the entries that changes are about. Items for review belong to one machine, and so
+// does the deletion of a log that is archived.
 func sentEntries(changes []journal.Change) (out []entryValue) {
 	deleted := map[string]bool{}
 	for i := range changes {
@@ -103,8 +103,8 @@ func withStore(e *memory.Entry, name json.RawMessage) *memory.Entry {
 }
 
 // SetLogs says whether this machine shares the daily logs of a space from now on: sends the entries that are written
-// here, and receives those that others sent, also before. Durable on return. Error: *memory.NotFoundError when the space
-// is not shared.
+// here, and receives those that others sent, also before. Durable on return. Error: *memory.NotFoundError when the
+// space is not shared.
 func (s *Service) SetLogs(name string, on bool) error {
 	if s.already(name, func(sp *space) bool { return sp.status().Logs == on }) {
 		return nil
@@ -133,8 +133,8 @@ func (s *Service) SetLogs(name string, on bool) error {
 	return nil
 }
 
-// switched returns what is shared behind the local operation now. Up to the operation sent nothing waits, so nobody asks
-// about ranges that ended before.
+// switched returns what is shared behind the local operation now. Up to the operation sent nothing waits, so nobody
+// asks about ranges that ended before.
 func (l *logs) switched(on bool, now, sent int64, remote pglog.Space) *logs {
 	next := &logs{Head: remote.Start()}
 	if l != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/strictjson"
 )
 
-// Versions of records in the log: of operations, of purges, and of operations with entries of daily logs. Older programs
-// must not pass over the latter two, so each of them refuses the versions behind its own.
+// Versions of records in the log: of operations, of purges, and of operations with entries of daily logs. Older
+// programs must not pass over the latter two, so each of them refuses the versions behind its own.
 const (
 	recordVersion      = 1
 	purgeRecordVersion = 2

@@ -65,7 +65,8 @@ func TestRecordRefused(t *testing.T) {
 	}
 }
 
-// TestRecordsReadFast: a record that is read fast is one that encoding/json reads, as the same, also when it is damaged.
+// TestRecordsReadFast: a record that is read fast is one that encoding/json reads, as the same, also when it is
+// damaged.
 func TestRecordsReadFast(t *testing.T) {
 	at := time.Date(2026, 2, 21, 10, 30, 0, 0, time.UTC)
 	m := &memory.Memory{ID: "<m1>", Category: "facts", Content: "喜欢 \"x\" <b>\n", Salience: .5, CreatedAt: at, Source: "import",

@@ -160,8 +160,8 @@ func damagedSnapshot(t *testing.T, pg *postgres.Server, address string) {
 	settled(t, a, b)
 }
 
-// unreadableSnapshot: a part that has its hash and cannot be read, behind one that can, leaves nothing in a space that was
-// not there, and in another what was there.
+// unreadableSnapshot: a part that has its hash and cannot be read, behind one that can, leaves nothing in a space that
+// was not there, and in another what was there.
 func unreadableSnapshot(t *testing.T, pg *postgres.Server, address string) {
 	a := start(t, crashfs.New())
 	for i := range 2 {

@@ -44,8 +44,8 @@ type Config struct {
 	// Forget removes what the rest of the program keeps of a space that is dropped: its index and the files of that. It
 	// must not call the Service. Only with spaces that were opened in a fleet.
 	Forget func(space string) error
-	// Loading is called while a space is joined, until what it returns is called: much is allocated that stays. nil does
-	// nothing.
+	// Loading is called while a space is joined, until what it returns is called: much is allocated that stays. nil
+	// does nothing.
 	Loading func() (done func())
 	// Poll is how often the log is asked when nothing is announced; 0 is 5 s.
 	Poll time.Duration

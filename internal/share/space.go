@@ -56,15 +56,16 @@ type space struct {
 	applied int64
 	// mirror is called when there may be something to mirror; nil without a mirror. Guarded by mu.
 	mirror func()
-	// wake is called when something was queued; nil without a link. urgent ends a pause after a failure, too. Guarded by
-	// mu.
+	// wake is called when something was queued; nil without a link. urgent ends a pause after a failure, too. Guarded
+	// by mu.
 	wake func(urgent bool)
 	// unsent are the operations that change what is shared and may not be in the log, oldest first. Guarded by mu.
 	unsent []int64
-	// log is the identity of the log, "" while the space is set up, and epoch that of this machine in it. Guarded by mu.
+	// log is the identity of the log, "" while the space is set up, and epoch that of this machine in it. Guarded by
+	// mu.
 	log, epoch string
-	// received are the newest operations of other lines that are applied here, of those that somebody asked for. asked are
-	// those of which it is not known yet. Guarded by mu.
+	// received are the newest operations of other lines that are applied here, of those that somebody asked for. asked
+	// are those of which it is not known yet. Guarded by mu.
 	received map[line]int64
 	asked    map[line]bool
 	// changed is closed, and replaced, when something was exchanged or failed. Guarded by mu.
@@ -135,8 +136,8 @@ type resumed struct {
 	changed int64
 }
 
-// resume finds the waiting operations of spaces in the journal, which is read once. Where that fails the exchange of the
-// space stops. Nothing may be written meanwhile.
+// resume finds the waiting operations of spaces in the journal, which is read once. Where that fails the exchange of
+// the space stops. Nothing may be written meanwhile.
 func resume(ctx context.Context, st *store.Store, spaces map[string]*space) {
 	from, byName := int64(math.MaxInt64), map[string]*resumed{}
 	for name, sp := range spaces {

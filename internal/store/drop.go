@@ -9,10 +9,10 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// Drop takes a space out of the store with everything in it: memories, daily logs, sessions, receipts. It is for a space
-// that is kept elsewhere. Unless changed is the LSN of its newest record, or when accesses of it are not journaled yet,
-// nothing happens and the error is memory.ErrStale: the caller has not seen everything. History of before is not told
-// any more (see StateAt), and stays in the journal until it is trimmed.
+// Drop takes a space out of the store with everything in it: memories, daily logs, sessions, receipts. It is for a
+// space that is kept elsewhere. Unless changed is the LSN of its newest record, or when accesses of it are not
+// journaled yet, nothing happens and the error is memory.ErrStale: the caller has not seen everything. History of
+// before is not told any more (see StateAt), and stays in the journal until it is trimmed.
 //
 // Durable on return. Errors: those of Update.
 func (s *Store) Drop(ctx context.Context, space string, changed int64) error {

@@ -17,8 +17,8 @@ const (
 	// snapshotRetryInterval is the pause after a snapshot or a compression failed.
 	snapshotRetryInterval = time.Minute
 	trimInterval          = time.Hour
-	// stopSnapshot is how many bytes of spaces a stop writes into a snapshot. A stop has seconds, and the next start reads
-	// from the journal what the snapshot lacks: no more than makes the next one due.
+	// stopSnapshot is how many bytes of spaces a stop writes into a snapshot. A stop has seconds, and the next start
+	// reads from the journal what the snapshot lacks: no more than makes the next one due.
 	stopSnapshot = 64 << 20
 )
 

@@ -304,8 +304,8 @@ func writeLines[T any](fsys durable.FS, name string, header any, items []T) erro
 	})
 }
 
-// writeSnapshotFile writes and syncs a file of a snapshot, compressed, and writes the same to keep. It does not sync the
-// directory.
+// writeSnapshotFile writes and syncs a file of a snapshot, compressed, and writes the same to keep. It does not sync
+// the directory.
 func writeSnapshotFile(fsys durable.FS, name string, keep io.Writer, write func(io.Writer) error) (err error) {
 	// An interrupted snapshot may have left a file of this name.
 	f, err := fsys.OpenFile(snapshotDir+"/"+name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

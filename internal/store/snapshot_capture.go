@@ -41,8 +41,8 @@ type spaceCapture struct {
 }
 
 // capture captures the spaces that changed since the old snapshot, and those whose files must be written with them, all
-// at one LSN. kept are the spaces of the old snapshot that are still there. stamp becomes part of file names; failures is
-// the number of failed attempts since then.
+// at one LSN. kept are the spaces of the old snapshot that are still there. stamp becomes part of file names; failures
+// is the number of failed attempts since then.
 func (s *Store) capture(old manifest, failures int) (
 	lsn int64, stamp string, kept []spaceInFile, changed []*spaceCapture,
 ) {

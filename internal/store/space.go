@@ -75,8 +75,8 @@ func (v *Space) Count() (n int) {
 	return n
 }
 
-// Expiring reports whether a memory in any state has a time at which it expires. Unlike Memories it is cheap for each of
-// many small spaces that nobody uses.
+// Expiring reports whether a memory in any state has a time at which it expires. Unlike Memories it is cheap for each
+// of many small spaces that nobody uses.
 func (v *Space) Expiring() (some bool) {
 	v.read(func(sp *spaceState) { some = sp.expiring() })
 	return some

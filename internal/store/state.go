@@ -37,7 +37,8 @@ type spaceState struct {
 	holes int
 	// cold holds the memories of a cold space, which has no slots; nil while it is warm, and in the staged state.
 	cold *coldMemories
-	// equal maps the hash of category and normalised content to the newest slot with them. Only the staged state has it.
+	// equal maps the hash of category and normalised content to the newest slot with them. Only the staged state has
+	// it.
 	equal idmap.Table
 	seed  maphash.Seed
 	// removed maps the ids of removed memories to the operation that removed them.

@@ -47,11 +47,11 @@ type Config struct {
 	// Needed is the oldest operation that somebody has still to read, math.MaxInt64 when nobody has. History from there
 	// on is kept longer than HistoryDays, for MaxNeededDays at most. It must not call the store; nil means nobody.
 	Needed func() int64
-	// ReadOnly reports whether only journal.ActorShare may change the memories, the forgotten values and the summary of a
-	// space. It must not call the store; nil means that no space is so.
+	// ReadOnly reports whether only journal.ActorShare may change the memories, the forgotten values and the summary of
+	// a space. It must not call the store; nil means that no space is so.
 	ReadOnly func(space string) bool
-	// Opened returns the error of a write to a space by anybody but journal.ActorShare, nil when it may go on. It must not
-	// call the store; nil means that all may.
+	// Opened returns the error of a write to a space by anybody but journal.ActorShare, nil when it may go on. It must
+	// not call the store; nil means that all may.
 	Opened func(space string) error
 	// Busy reports whether requests are answered at the moment, for which maintenance steps aside; nil is never.
 	Busy func() bool

@@ -38,8 +38,8 @@ func vnni(a *assembly, t tile) {
 	nextRows(a, t, weights)
 }
 
-// vnniDots is the function for dots. VPDPBUSD multiplies unsigned bytes with signed ones, so 128 is added to the codes of
-// a row, and 128 times the sum of q taken off again.
+// vnniDots is the function for dots. VPDPBUSD multiplies unsigned bytes with signed ones, so 128 is added to the codes
+// of a row, and 128 times the sum of q taken off again.
 var vnniDots = function{
 	doc:  "computes the dot products of q and n rows, one after the other; all have k codes, a multiple of 32.",
 	name: "dotsVNNI", arguments: "out *int32, rows, q *int8, n, k int", size: 40, write: dotsOfBytes,
@@ -108,9 +108,9 @@ func dotsOfBytes(a *assembly) {
 // and four hold the weights.
 const panelInputs = 13
 
-// vnniPanels are the functions for weights that were put into panels once, such as a model's. Each lane of a register then has
-// the sum of another row, and none must be added up across lanes: with rows of 384 that takes a quarter of the time
-// of a tile. All inputs share the widening of a weight.
+// vnniPanels are the functions for weights that were put into panels once, such as a model's. Each lane of a register
+// then has the sum of another row, and none must be added up across lanes: with rows of 384 that takes a quarter of the
+// time of a tile. All inputs share the widening of a weight.
 func vnniPanels() (out []function) {
 	for inputs := 1; inputs <= panelInputs; inputs++ {
 		out = append(out, function{
@@ -125,8 +125,8 @@ func vnniPanels() (out []function) {
 
 // panelProducts writes the function for so many inputs. Weights are in the order of intoPanels in package dot: of four
 // columns, the bytes of a row are those of columns 0, 2, 1 and 3, so that the even ones and the odd ones are two pairs
-// of neighbours. Z0 to Z27 sums, Z28 to Z31 weights; DI sums, SI weights, DX first input, CX columns left, BX rows left,
-// AX bytes from one input's sums to the next's, R8 to R15 multiples of the length of an input.
+// of neighbours. Z0 to Z27 sums, Z28 to Z31 weights; DI sums, SI weights, DX first input, CX columns left, BX rows
+// left, AX bytes from one input's sums to the next's, R8 to R15 multiples of the length of an input.
 func panelProducts(a *assembly, inputs int) {
 	// An index register times its scale reaches every input.
 	offsets := []string{"(DX)", "(DX)(R8*1)", "(DX)(R8*2)", "(DX)(R9*1)", "(DX)(R8*4)", "(DX)(R10*1)", "(DX)(R9*2)",

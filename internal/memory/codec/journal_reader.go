@@ -79,8 +79,8 @@ func (r *JournalReader) Members(
 	return data[r.pos:], ok
 }
 
-// Memory reads a memory, which data begins with, and returns what follows it. ok is false when encoding/json has to read
-// it.
+// Memory reads a memory, which data begins with, and returns what follows it. ok is false when encoding/json has to
+// read it.
 func (r *JournalReader) Memory(data []byte) (m *memory.Memory, rest []byte, ok bool) {
 	m = new(memory.Memory)
 	r.data, r.pos = data, 0

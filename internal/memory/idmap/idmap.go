@@ -1,5 +1,5 @@
-// Package idmap finds memories in a slice by their ids, or by what else they have, in a third of the bytes that a map of
-// strings takes.
+// Package idmap finds memories in a slice by their ids, or by what else they have, in a third of the bytes that a map
+// of strings takes.
 package idmap
 
 import (
@@ -64,8 +64,8 @@ type Table struct {
 	entries []uint64
 	homes   int // of entries: where searches begin; what is behind others at the end follows
 	count   int
-	// parts of a large table, which has no entries itself, by the upper bits of the hash. They have the bits below. Each
-	// grows by itself: nobody waits for a million entries to be copied, and the old ones are no garbage at once.
+	// parts of a large table, which has no entries itself, by the upper bits of the hash. They have the bits below.
+	// Each grows by itself: nobody waits for a million entries to be copied, and the old ones are no garbage at once.
 	parts *[1 << partBits]Table
 }
 

@@ -111,8 +111,8 @@ func TestLargeTable(t *testing.T) {
 	}
 }
 
-// No addition to a large Table copies all of it: that would be garbage of its size, and a pause. Neither has a Table much
-// room that is unused.
+// No addition to a large Table copies all of it: that would be garbage of its size, and a pause. Neither has a Table
+// much room that is unused.
 func TestLargeTableGrows(t *testing.T) {
 	const count, room = 1_000_000, 13 << 20
 	table := idmap.NewTable(count)

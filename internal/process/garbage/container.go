@@ -21,8 +21,8 @@ const ofContainer = 0.9
 // garbage all the time and answer nobody in time; then the container's limit is too low, and the system ends it.
 const headroom = 1.2
 
-// containerLook is how often the container's limit is looked at, which takes 0.1 ms: it seldom changes, and vectors grow
-// slowly.
+// containerLook is how often the container's limit is looked at, which takes 0.1 ms: it seldom changes, and vectors
+// grow slowly.
 const containerLook = 30 * time.Second
 
 // LimitToContainer keeps what the runtime takes below the memory limit of the control group that the process runs in,

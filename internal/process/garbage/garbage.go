@@ -37,9 +37,9 @@ const (
 	lookLoading = 200 * time.Millisecond
 )
 
-// The runtime keeps pages that it does not use, a tenth of a large heap for hours, in case it needs them again. They are
-// given back when there are this many bytes of them while the heap is calm. That takes a collection, so it is done once
-// in so many looks at most.
+// The runtime keeps pages that it does not use, a tenth of a large heap for hours, in case it needs them again. They
+// are given back when there are this many bytes of them while the heap is calm. That takes a collection, so it is done
+// once in so many looks at most.
 const (
 	mostUnused   = 24 << 20
 	giveBackLook = 4

@@ -33,8 +33,8 @@ func (v *MemoryValue) appendJSON(dst []byte) ([]byte, error) {
 	return o.End()
 }
 
-// AppendMemories appends memories as a part of a snapshot, for ReadPart, with what is shared of each. encoding/json would
-// take three times as long. Error: a memory that codec.AppendMemory refuses.
+// AppendMemories appends memories as a part of a snapshot, for ReadPart, with what is shared of each. encoding/json
+// would take three times as long. Error: a memory that codec.AppendMemory refuses.
 func AppendMemories(dst []byte, memories []*memory.Memory) ([]byte, error) {
 	o := strictjson.NewObject(dst)
 	var shared memory.Memory

@@ -168,7 +168,8 @@ func TestRebase(t *testing.T) {
 	}
 }
 
-// TestReadPart: what is read quickly is what encoding/json reads, all else is left to it, and texts are of what is valid.
+// TestReadPart: what is read quickly is what encoding/json reads, all else is left to it, and texts are of what is
+// valid.
 func TestReadPart(t *testing.T) {
 	v := Values{}
 	for i, content := range []string{"plain", "a \"quoted\" line\n", "a <tag>", strings.Repeat("x", memory.MaxContent+1)} {

@@ -21,8 +21,8 @@ type Values struct {
 	Forgotten map[string]time.Time      `json:"forgotten,omitempty"` // zero: is not forgotten
 	Summary   *string                   `json:"summary,omitempty"`
 
-	// received are the memories of the snapshot that the values began with. indexed says that they are in Memories, too,
-	// unless they were changed.
+	// received are the memories of the snapshot that the values began with. indexed says that they are in Memories,
+	// too, unless they were changed.
 	received []Received
 	indexed  bool
 }
@@ -290,7 +290,8 @@ func (v *Values) Apply(changes []Change) {
 	}
 }
 
-// TakeAll copies what another set knows of the things that changes of the journal are about, unless it is known already.
+// TakeAll copies what another set knows of the things that changes of the journal are about, unless it is known
+// already.
 func (v *Values) TakeAll(changes []journal.Change, from *Values) {
 	for i := range changes {
 		if key := KeyOf(&changes[i]); !v.Has(key) && from.Has(key) {

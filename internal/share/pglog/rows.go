@@ -334,8 +334,8 @@ func (l *Log) RemoveMember(ctx context.Context, space int64, origin, epoch strin
 	return nil
 }
 
-// FormerMember returns how far a store had received in its earlier lines, the lowest of them; known is false when it has
-// none.
+// FormerMember returns how far a store had received in its earlier lines, the lowest of them; known is false when it
+// has none.
 func (l *Log) FormerMember(ctx context.Context, space int64, origin, epoch string) (position int64, known bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -95,8 +95,8 @@ type Change struct {
 	Drop      *DropChange      `json:"drop,omitempty"`
 }
 
-// DropChange takes a whole space out of the store, because somebody else has it. It is no deletion: nothing of the space
-// was changed. What the store had of it is as if it had never been there.
+// DropChange takes a whole space out of the store, because somebody else has it. It is no deletion: nothing of the
+// space was changed. What the store had of it is as if it had never been there.
 type DropChange struct{}
 
 // MemoryChange creates (no Before), changes or removes (no After) a memory.

@@ -48,8 +48,8 @@ func (a *attention) fit(tokens, size int) {
 func paddedTokens(tokens int) int { return (tokens + dot.Step - 1) / dot.Step * dot.Step }
 
 // attendHead computes the attention of one head within one text. Each of rows has width queries, width keys and width
-// values; the head's part begins at first and is as long as ones. The output replaces the queries of the tokens from and
-// before to.
+// values; the head's part begins at first and is as long as ones. The output replaces the queries of the tokens from
+// and before to.
 func (s *scratch) attendHead(rows []float32, width, first int, ones []float32, from, to int) {
 	a, tokens, size := &s.attention, len(rows)/(3*width), len(ones)
 	a.fit(tokens, size)

@@ -87,9 +87,9 @@ func (h *halves) take(step int, s *scratch) {
 	copy(s.others[3*middle*width:], h.second.others[3*middle*width:3*h.tokens*width])
 }
 
-// How often a goroutine looks for the other, for some 200 µs: about as long as a half takes. What waits for something to
-// help with lets others have the processor meanwhile; it ends, because it would only take the processor from the first
-// where the system has stopped that.
+// How often a goroutine looks for the other, for some 200 µs: about as long as a half takes. What waits for something
+// to help with lets others have the processor meanwhile; it ends, because it would only take the processor from the
+// first where the system has stopped that.
 const (
 	mostSpins   = 200_000
 	helperSpins = 100_000

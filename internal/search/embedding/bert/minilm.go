@@ -63,7 +63,8 @@ func (h *miniLMHeader) check() error {
 	return nil
 }
 
-// parseMiniLM reads a model file, whose weights stay in use in place where that is fastest. It reads every byte once, for the checksum.
+// parseMiniLM reads a model file, whose weights stay in use in place where that is fastest. It reads every byte once,
+// for the checksum.
 func parseMiniLM(file, weights string) (*model, error) {
 	if len(file) < len(miniLMMagic)+4+checksumSize || !strings.HasPrefix(file, miniLMMagic) {
 		return nil, fmt.Errorf("%w: it is no model file of this version", errDamaged)

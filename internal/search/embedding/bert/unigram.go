@@ -142,8 +142,8 @@ func (u *unigram) segment(text string) []int32 {
 	return ids
 }
 
-// prefixSet tells of most texts that no piece begins with them: a Bloom filter of one hash. Without it, every text up to
-// the longest piece would be looked up at every character, which took a tenth of a millisecond for a question.
+// prefixSet tells of most texts that no piece begins with them: a Bloom filter of one hash. Without it, every text up
+// to the longest piece would be looked up at every character, which took a tenth of a millisecond for a question.
 type prefixSet [1 << prefixBits / 64]uint64
 
 const prefixBits = 19 // seven bits for each beginning
