@@ -87,9 +87,10 @@ func (c *coldMemories) read() ([]*memory.Memory, error) {
 // decode decodes the lines of the memories.
 func (c *coldMemories) decode(lines []byte) ([]*memory.Memory, error) {
 	out := make([]*memory.Memory, 0, c.count)
+	var d memoryDecoder
 	for line := range bytes.Lines(lines) {
-		m := new(memory.Memory)
-		if err := durable.DecodeLine(line[:len(line)-1], m); err != nil {
+		m, err := d.decode(line[:len(line)-1])
+		if err != nil {
 			return nil, c.pack.damaged(err)
 		}
 		c.pack.store.interned.memory(m)

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/codec"
 	"github.com/memsidecar/memsidecar/internal/store/compressed"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
@@ -151,7 +152,7 @@ func (s *Store) loadFile(spaces []spaceInFile) ([]loadedSpace, error) {
 
 // fillDecoded fills a space with the memories of verified lines.
 func (s *Store) fillDecoded(sp *spaceState, f spaceInFile, lines [][]byte) error {
-	memories, err := decodeLines[memory.Memory](f.File, lines)
+	memories, err := decodeMemories(f.File, lines)
 	if err != nil {
 		return err
 	}
@@ -389,7 +390,11 @@ func parseLines(base string, data []byte, header any, format *journal.Format, co
 
 // decodeLine decodes a line of a snapshot's file. Errors: *journal.CorruptError, memory.ErrNewerVersion.
 func decodeLine(name string, number int, line []byte, v any) error {
-	err := durable.DecodeLine(line, v)
+	return lineError(name, number, durable.DecodeLine(line, v))
+}
+
+// lineError says in which line of a snapshot's file an error of durable.DecodeLine is. A nil error stays nil.
+func lineError(name string, number int, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -399,18 +404,37 @@ func decodeLine(name string, number int, line []byte, v any) error {
 	return &journal.CorruptError{File: snapshotDir + "/" + name, Line: number, Detail: err.Error()}
 }
 
-// decodeLines decodes lines in parallel: decoding is most of the time that a start takes.
-func decodeLines[T any](name string, lines [][]byte) ([]*T, error) {
-	out := make([]*T, len(lines))
+// decodeMemories decodes lines in parallel: decoding is most of the time that a start takes. Errors: as of decodeLine.
+func decodeMemories(name string, lines [][]byte) ([]*memory.Memory, error) {
+	out := make([]*memory.Memory, len(lines))
 	parts := min(runtime.GOMAXPROCS(0), len(lines)/1024+1)
 	errs := make([]error, parts)
 	inParallel(parts, func(part int) {
+		var d memoryDecoder
 		for i := part * len(lines) / parts; i < (part+1)*len(lines)/parts; i++ {
-			out[i] = new(T)
-			if errs[part] = decodeLine(name, i+2, lines[i], out[i]); errs[part] != nil {
+			m, err := d.decode(lines[i])
+			if err != nil {
+				errs[part] = lineError(name, i+2, err)
 				return
 			}
+			out[i] = m
 		}
 	})
 	return out, errors.Join(errs...)
+}
+
+// memoryDecoder decodes lines of memories. The zero value is ready. It is for one goroutine.
+type memoryDecoder struct {
+	reader codec.JournalReader
+	body   []byte
+}
+
+// decode decodes a line whose checksum was verified. Errors: as of durable.DecodeLine.
+func (d *memoryDecoder) decode(line []byte) (*memory.Memory, error) {
+	d.body = durable.AppendBody(d.body[:0], line)
+	if m, rest, ok := d.reader.Memory(d.body); ok && len(rest) == 0 {
+		return m, nil
+	}
+	m := new(memory.Memory)
+	return m, durable.DecodeLine(line, m)
 }

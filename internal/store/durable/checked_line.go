@@ -47,6 +47,11 @@ func appendJSON(dst []byte, v any) ([]byte, error) {
 	return append(dst, raw...), err
 }
 
+// AppendBody appends to dst what AppendLine encoded into a line, which has no newline here.
+func AppendBody(dst, line []byte) []byte {
+	return append(append(dst, line[:len(line)-crcTail]...), '}')
+}
+
 // DecodeLine decodes a line of AppendLine, without its newline, whose checksum was verified, into v. A member that v
 // does not have is a memory.ErrNewerVersion: a newer version wrote it, and what it means must not be ignored.
 func DecodeLine(line []byte, v any) error {
