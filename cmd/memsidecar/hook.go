@@ -87,8 +87,7 @@ func (a *app) hookCommand(w *hookWatchdog) *cobra.Command {
 				w.extend(hookLateLimit + hookEdgeLimit + hookSlack)
 			}
 			if cmd.Flags().Changed("timeout") {
-				c.timeLimit = a.flags.timeout
-				w.extend(c.timeLimit + hookSlack)
+				c.timeLimit = a.flags.timeout // watchHook has read it
 			}
 			c.timeLimit -= spent
 			w.setAnswer(func(text string) { _, _ = a.stdout.Write(h.Encode(c.kind, text)) })

@@ -35,16 +35,31 @@ type hookWatchdog struct {
 	longer chan struct{}     // limit changed
 }
 
-// watchHook starts the watchdog of one hook, which calls end after limit. It writes an answer that every host accepts
-// until setAnswer.
+// watchHook starts the watchdog of one hook, which calls end after limit, or later with --timeout. It writes an answer
+// that every host accepts until setAnswer.
 func (a *app) watchHook(ctx context.Context, args []string, limit time.Duration, end func()) *hookWatchdog {
 	w := &hookWatchdog{
-		start: time.Now(), end: end, stop: make(chan struct{}), limit: limit,
+		start: time.Now(), end: end, stop: make(chan struct{}), limit: max(limit, timeoutOf(args)+hookSlack),
 		answer: func(string) { _, _ = a.stdout.Write([]byte("{}\n")) }, longer: make(chan struct{}, 1),
 		log: func(cause string) { a.hookLog("%s: ended, %s", strings.Join(args, " "), cause) },
 	}
 	go w.run(ctx)
 	return w
+}
+
+// timeoutOf is the value of the last --timeout of a command line, 0 without a valid one. The watchdog cannot wait until
+// flags are parsed: a busy machine may take longer for that than a hook has.
+func timeoutOf(args []string) (timeout time.Duration) {
+	for i, arg := range args {
+		value, found := strings.CutPrefix(arg, "--timeout=")
+		if arg == "--timeout" && i+1 < len(args) {
+			value, found = args[i+1], true
+		}
+		if found {
+			timeout, _ = time.ParseDuration(value)
+		}
+	}
+	return timeout
 }
 
 // run waits for the limit, for SIGTERM or for the end of the hook.

@@ -95,3 +95,19 @@ func TestIsHook(t *testing.T) {
 		}
 	}
 }
+
+// TestTimeoutOf: the last valid --timeout of a command line counts, as it does when flags are parsed.
+func TestTimeoutOf(t *testing.T) {
+	for args, want := range map[string]time.Duration{
+		"hook --host codex stop":               0,
+		"hook stop --timeout 2s":               2 * time.Second,
+		"--timeout=2s hook stop":               2 * time.Second,
+		"hook --timeout 2s stop --timeout=30s": 30 * time.Second,
+		"hook stop --timeout soon":             0,
+		"hook stop --timeout":                  0,
+	} {
+		if got := timeoutOf(strings.Fields(args)); got != want {
+			t.Errorf("%s: %v, want %v", args, got, want)
+		}
+	}
+}
