@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/memsidecar/memsidecar/bench/process"
 	memsidecarv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
 
@@ -44,7 +43,11 @@ func (b *bench) archiving(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	quiet, err := b.pacedAdds(ctx, d, time.After(b.slice*time.Duration(b.rounds)))
+	add, err := b.adder(d)
+	if err != nil {
+		return err
+	}
+	quiet, err := paced(ctx, addEvery, time.After(b.slice*time.Duration(b.rounds)), add)
 	if err != nil {
 		return err
 	}
@@ -58,7 +61,7 @@ func (b *bench) archiving(ctx context.Context) (err error) {
 		archived, failed = archiveAll(ctx, memsidecarv1.NewAdminServiceClient(conn))
 		took = time.Since(began)
 	}()
-	beside, err := b.pacedAdds(ctx, d, done)
+	beside, err := paced(ctx, addEvery, done, add)
 	<-done
 	if err := errors.Join(err, failed); err != nil {
 		return err
@@ -85,33 +88,6 @@ func archiveAll(ctx context.Context, admin memsidecarv1.AdminServiceClient) (n i
 		}
 	}
 	return n, err
-}
-
-// pacedAdds adds a memory, pauses, and so on until end is ready.
-func (b *bench) pacedAdds(ctx context.Context, d *process.Server, end <-chan time.Time) (s sample, err error) {
-	cs, err := d.Memories(1)
-	if err != nil {
-		return s, err
-	}
-	var calls []time.Duration
-	began := time.Now()
-	for {
-		at := time.Now()
-		res, err := cs[0].Add(ctx, addRequest(&b.next, 1))
-		if err == nil {
-			err = applied(res)
-		}
-		if err != nil {
-			return s, err
-		}
-		calls = append(calls, time.Since(at))
-		select {
-		case <-end:
-			s.merge(sample{calls: calls, elapsed: time.Since(began)})
-			return s, nil
-		case <-time.After(addEvery):
-		}
-	}
 }
 
 // writeLogs writes the daily logs of a directory that a daemon adopts, the newest of them of the day before yesterday.

@@ -76,6 +76,25 @@ func load(ctx context.Context, clients int, d time.Duration, most int, f call) (
 	return s, err
 }
 
+// paced makes one call after another until end is ready, with a pause between two, which does not count.
+func paced(ctx context.Context, pause time.Duration, end <-chan time.Time, f call) (s sample, err error) {
+	var calls []time.Duration
+	began := time.Now()
+	for {
+		at := time.Now()
+		if err := f(ctx, 0); err != nil {
+			return s, err
+		}
+		calls = append(calls, time.Since(at))
+		select {
+		case <-end:
+			s.merge(sample{calls: calls, elapsed: time.Since(began)})
+			return s, nil
+		case <-time.After(pause):
+		}
+	}
+}
+
 // turns takes each sample b.rounds times, in turn, so that a change of the machine's mood meets all of them.
 func (b *bench) turns(take ...func() (sample, error)) ([]sample, error) {
 	all := make([]sample, len(take))

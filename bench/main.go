@@ -42,7 +42,10 @@ func main() {
 
 // The names that --only takes, in the order they run.
 var scenarios = []string{"written", "add", "batch", "get", "list", "search", "recall", "checkpoint", "journal", "sync",
-	"start", "memory", "context", "reflect", "hook", "disk", "sqlite", "spaces", "archive", "shared", "fleet"}
+	"start", "memory", "context", "reflect", "hook", "disk", "sqlite", "embedding", "spaces", "archive", "shared", "fleet"}
+
+// ownStores are the scenarios that fill stores for themselves.
+var ownStores = []string{"embedding", "spaces", "archive", "shared", "fleet"}
 
 // bench is one run. Its fields do not change once it has started, the report excepted, which only the main goroutine
 // fills.
@@ -96,14 +99,19 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	b.report.Machine = describe(b.dir)
 	for _, size := range b.sizes {
-		if len(b.only) == 1 && (b.wants("spaces") || b.wants("archive") || b.wants("shared") || b.wants("fleet")) {
-			break // these fill stores of their own
+		if len(b.only) == 1 && slices.Contains(ownStores, b.only[0]) {
+			break
 		}
 		if err := b.measure(ctx, size); err != nil {
 			return fmt.Errorf("store of %d memories: %w", size, err)
 		}
 	}
 	b.acrossSizes()
+	if size := slices.Max(b.sizes); b.wants("embedding") && size > 0 && !b.words {
+		if err := b.besideEmbedding(ctx, size); err != nil {
+			return fmt.Errorf("embedding: %w", err)
+		}
+	}
 	if b.wants("spaces") {
 		if err := b.repeat(func() error { return b.manySpaces(ctx, b.spaces) }); err != nil {
 			return fmt.Errorf("%d spaces: %w", b.spaces, err)
@@ -319,24 +327,13 @@ func (b *bench) settings(data string, more ...string) error {
 // embedded returns when nothing waits for its vector: of 10,000 memories that is after two minutes on two processors.
 // It says now and then how many wait.
 func (b *bench) embedded(ctx context.Context, d *process.Server, size int) error {
-	conn, err := d.Client(0)
-	if err != nil {
-		return err
-	}
 	for second := 0; ; second++ {
-		res, err := memsidecarv1.NewMemoryServiceClient(conn).Stats(ctx, &memsidecarv1.MemoryServiceStatsRequest{})
-		if err != nil {
+		waiting, err := waitingIn(ctx, d)
+		if err != nil || waiting == 0 {
 			return err
 		}
-		var pending int64
-		for _, s := range res.GetSpaces() {
-			pending += int64(s.GetEmbeddingPending())
-		}
-		if pending == 0 {
-			return nil
-		}
 		if second%10 == 0 {
-			fmt.Fprintf(b.log, "%7d memories: %d wait for their vectors\n", size, pending)
+			fmt.Fprintf(b.log, "%7d memories: %d wait for their vectors\n", size, waiting)
 		}
 		select {
 		case <-ctx.Done():
@@ -344,6 +341,19 @@ func (b *bench) embedded(ctx context.Context, d *process.Server, size int) error
 		case <-time.After(time.Second):
 		}
 	}
+}
+
+// waitingIn is how many memories of a daemon wait for their vectors.
+func waitingIn(ctx context.Context, d *process.Server) (n int, err error) {
+	conn, err := d.Client(0)
+	if err != nil {
+		return 0, err
+	}
+	res, err := memsidecarv1.NewMemoryServiceClient(conn).Stats(ctx, &memsidecarv1.MemoryServiceStatsRequest{})
+	for _, s := range res.GetSpaces() {
+		n += int(s.GetEmbeddingPending())
+	}
+	return n, err
 }
 
 // start starts a daemon on data and waits until it serves.

@@ -62,6 +62,9 @@ func p50s(s []sample) (figure, floor float64) {
 	return us(s[0].at(.5)), floor
 }
 
+// p90s is p50s for the 90th percentile.
+func p90s(s []sample) (figure, floor float64) { return us(s[0].at(.9)), us(s[1].at(.9)) }
+
 // p99s is p50s for the 99th percentile.
 func p99s(s []sample) (figure, floor float64) { return us(s[0].at(.99)), us(s[1].at(.99)) }
 

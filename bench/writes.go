@@ -59,6 +59,18 @@ func applied(res *memsidecarv1.MemoryServiceAddResponse) error {
 	return nil
 }
 
+// adder makes the call of a client that adds one memory after another.
+func (b *bench) adder(d *process.Server) (call, error) {
+	cs, err := d.Memories(1)
+	return func(ctx context.Context, _ int) error {
+		res, err := cs[0].Add(ctx, addRequest(&b.next, 1))
+		if err != nil {
+			return err
+		}
+		return applied(res)
+	}, err
+}
+
 // adding takes a sample of Add calls of n items each by some clients of s.
 func (b *bench) adding(ctx context.Context, s *process.Server, clients, n, most int) (sample, error) {
 	cs, err := s.Memories(clients)
