@@ -193,8 +193,8 @@ type mergeKey struct{ category, tool, class, signature string }
 // mergeKeyOf returns the key of a memory.
 func mergeKeyOf(m *memory.Memory) mergeKey {
 	k := mergeKey{category: m.Category}
-	if m.Context != nil {
-		k.tool, k.class, k.signature = m.Context.Tool, m.Context.ErrorType, m.Context.Signature
+	if m.Context() != nil {
+		k.tool, k.class, k.signature = m.Context().Tool, m.Context().ErrorType, m.Context().Signature
 	}
 	return k
 }
@@ -202,14 +202,14 @@ func mergeKeyOf(m *memory.Memory) mergeKey {
 // compressible reports whether m is unused for more than so many whole days, and a merge would lose nothing of it. A
 // memory that was never accessed counts from its creation. Summaries of logs are not merged: each stands for its day.
 func compressible(m *memory.Memory, now time.Time, days int) bool {
-	for _, at := range []time.Time{m.CreatedAt, m.UpdatedAt, m.LastAccessed} {
+	for _, at := range []time.Time{m.CreatedAt, m.UpdatedAt, m.LastAccessed()} {
 		if !at.IsZero() && int(now.Sub(at)/(24*time.Hour)) <= days {
 			return false
 		}
 	}
-	return m.IsActive() && !m.Pinned && m.AccessCount < maxAccessCount &&
+	return m.IsActive() && !m.Pinned && m.AccessCount() < maxAccessCount &&
 		m.ExpiresAt().IsZero() && m.Title == "" && len(m.StructuredData()) == 0 && len(m.Extra()) == 0 &&
-		(m.Context == nil || len(m.Context.Extra) == 0) && !isLogSummary(m)
+		(m.Context() == nil || len(m.Context().Extra) == 0) && !isLogSummary(m)
 }
 
 // merge merges a group as one operation. If a member changed concurrently, the group is skipped with a reason.
@@ -254,7 +254,7 @@ func (p *mergedPart) put(tx *store.Tx, g *Group) error {
 	for _, m := range p.members {
 		now := tx.Memory(m.ID)
 		// Used or changed since the group was formed: it is not stale knowledge any more.
-		if now == nil || now.Revision != m.Revision || now.AccessCount >= maxAccessCount {
+		if now == nil || now.Revision != m.Revision || now.AccessCount() >= maxAccessCount {
 			return &memory.StaleError{Kind: "memory", Name: m.ID, Expected: m.Revision}
 		}
 		c := now.Clone()

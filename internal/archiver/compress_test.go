@@ -87,8 +87,8 @@ func TestCompress(t *testing.T) {
 		{"two are no group", harbour()[:2], 0, nil},
 		{"too young", change(func(m *memory.Memory) { m.CreatedAt = noon.AddDate(0, 0, -89) }), 0, nil},
 		{"changed lately", change(func(m *memory.Memory) { m.UpdatedAt = noon.AddDate(0, 0, -89) }), 0, nil},
-		{"found often", change(func(m *memory.Memory) { m.AccessCount = 5 }), 0, nil},
-		{"found four times", change(func(m *memory.Memory) { m.AccessCount = 4 }), 1, []string{
+		{"found often", change(func(m *memory.Memory) { m.SetAccesses(5, m.LastAccessed()) }), 0, nil},
+		{"found four times", change(func(m *memory.Memory) { m.SetAccesses(4, m.LastAccessed()) }), 1, []string{
 			"the ferry of line A leaves from berth 4 in the morning. It is never late.\nThe ferry of line A leaves " +
 				"from berth 4 in the morning, says Mei Lin.",
 		}},
@@ -290,7 +290,7 @@ func TestCompressAfterMoreThan90Days(t *testing.T) {
 				m.CreatedAt = noon.Add(-tt.created)
 				m.UpdatedAt = m.CreatedAt
 				if tt.accessed > 0 {
-					m.AccessCount, m.LastAccessed = 1, noon.Add(-tt.accessed)
+					m.SetAccesses(1, noon.Add(-tt.accessed))
 				}
 			}
 			b.put(list...)
@@ -305,9 +305,10 @@ func TestCompressAfterMoreThan90Days(t *testing.T) {
 func TestMergedMemory(t *testing.T) {
 	b := newHarness(t)
 	list := harbour()
-	list[0].Salience, list[0].Tags, list[0].AccessCount = 0.9, []string{"ferry"}, 2
-	list[1].Confidence, list[1].Tags, list[1].AccessCount = 0.5, []string{"ferry", "line"}, 1
-	list[1].LastAccessed = noon.AddDate(0, 0, -95)
+	list[0].Salience, list[0].Tags = 0.9, []string{"ferry"}
+	list[0].SetAccesses(2, time.Time{})
+	list[1].Confidence, list[1].Tags = 0.5, []string{"ferry", "line"}
+	list[1].SetAccesses(1, noon.AddDate(0, 0, -95))
 	list[1].CreatedAt = noon.AddDate(0, 0, -96)
 	list[2].CreatedAt = noon.AddDate(-1, 0, 0)
 	list[2].SetEvidence([]memory.Evidence{{Log: "2025-06-01", Entry: "e1"}})
@@ -319,11 +320,12 @@ func TestMergedMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &memory.Memory{
-		ID: got.ID, Category: memory.Facts, Content: got.Content, Salience: 0.9, Confidence: 0.5, AccessCount: 3,
+		ID: got.ID, Category: memory.Facts, Content: got.Content, Salience: 0.9, Confidence: 0.5,
 		Status: memory.Active,
-		Source: memory.SourceCompression, CreatedAt: list[2].CreatedAt, LastAccessed: list[1].LastAccessed,
+		Source: memory.SourceCompression, CreatedAt: list[2].CreatedAt,
 		UpdatedAt: noon, Revision: r.Groups[0].Op,
-		Tags: []string{"ferry", "line"}, More: &memory.More{Evidence: list[2].Evidence(), Relations: list[2].Relations(),
+		Tags: []string{"ferry", "line"}, More: &memory.More{AccessCount: 3, LastAccessed: list[1].LastAccessed(),
+			Evidence: list[2].Evidence(), Relations: list[2].Relations(),
 			Supersedes: got.Supersedes(), ContentAt: list[0].CreatedAt},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

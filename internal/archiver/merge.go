@@ -46,7 +46,7 @@ func findClusters(kind []*memory.Memory) [][]*memory.Memory {
 	}
 	slices.SortStableFunc(leaders, func(a, b int32) int {
 		x, y := all[a], all[b]
-		return cmp.Or(cmp.Compare(y.Salience, x.Salience), cmp.Compare(y.AccessCount, x.AccessCount),
+		return cmp.Or(cmp.Compare(y.Salience, x.Salience), cmp.Compare(y.AccessCount(), x.AccessCount()),
 			y.CreatedAt.Compare(x.CreatedAt))
 	})
 	taken := make([]bool, len(all))
@@ -167,7 +167,6 @@ func (p *mergedPart) add(m *memory.Memory) bool {
 	// The merged memory is as important as the most important original, and as sure as the least sure.
 	next.Salience = max(next.Salience, m.Salience)
 	next.Confidence = min(next.Confidence, m.Confidence)
-	next.AccessCount += m.AccessCount
 	if m.KnownAt().After(next.KnownAt()) {
 		next.SetContentAt(m.KnownAt()) // the knowledge is as old as its newest part
 	} else {
@@ -176,11 +175,13 @@ func (p *mergedPart) add(m *memory.Memory) bool {
 	if m.CreatedAt.Before(next.CreatedAt) {
 		next.CreatedAt = m.CreatedAt
 	}
-	if m.LastAccessed.After(next.LastAccessed) {
-		next.LastAccessed = m.LastAccessed
+	last := next.LastAccessed()
+	if m.LastAccessed().After(last) {
+		last = m.LastAccessed()
 	}
-	if next.Context != nil && m.Context != nil {
-		next.Context.Occurrences += m.Context.Occurrences
+	next.SetAccesses(next.AccessCount()+m.AccessCount(), last)
+	if next.Context() != nil && m.Context() != nil {
+		next.Context().Occurrences += m.Context().Occurrences
 	}
 	for _, s := range news {
 		p.sentenceKeys[sentenceKey(s)] = true

@@ -264,7 +264,7 @@ func errorClass(s string) string {
 func (c candidate) memory(date string, at time.Time) *memory.Memory {
 	m := &memory.Memory{
 		ID: store.NewID(), Category: c.category, Content: c.content, Salience: c.weight, Confidence: 1,
-		Status: memory.Active, Source: memory.SourceArchive, CreatedAt: at, Context: c.context,
+		Status: memory.Active, Source: memory.SourceArchive, CreatedAt: at, More: &memory.More{Context: c.context},
 	}
 	for _, e := range append([]*memory.Entry{c.entry}, c.repeats...) {
 		if len(m.Evidence()) == memory.MaxLinks {

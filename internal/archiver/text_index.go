@@ -41,7 +41,7 @@ var seed = maphash.MakeSeed()
 func newTextIndex(known []*memory.Memory) *textIndex {
 	s := &textIndex{exact: map[uint64]bool{}, byWord: map[uint64][]int32{}, failures: map[[2]string]bool{}}
 	for _, m := range known {
-		s.add(m.Content, m.Context)
+		s.add(m.Content, m.Context())
 	}
 	return s
 }

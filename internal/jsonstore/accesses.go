@@ -35,7 +35,7 @@ func (h *heldAccesses) hold(space string, c *journal.AccessChange) {
 	defer h.mu.Unlock()
 	held := h.spaceLocked(space)
 	if _, older := held[c.ID]; !older {
-		held[c.ID] = accesses{c.Before.AccessCount, c.Before.LastAccessed}
+		held[c.ID] = accesses{c.Before.AccessCount(), c.Before.LastAccessed()}
 	}
 }
 
@@ -88,7 +88,7 @@ func (h *heldAccesses) apply(space string, memories []*memory.Memory) (any bool)
 	for i, m := range memories {
 		if a, ok := held[m.ID]; ok {
 			shown := *m
-			shown.AccessCount, shown.LastAccessed = a.count, a.last
+			shown.SetAccesses(a.count, a.last)
 			memories[i], any = &shown, true
 		}
 	}

@@ -58,7 +58,7 @@ func digest(t testing.TB, st *store.Store) string {
 		v := st.Space(space)
 		fmt.Fprintf(&b, "%s: %q, %d forgotten;", space, v.Summary(), len(v.Forgotten()))
 		for _, m := range v.Memories() {
-			fmt.Fprintf(&b, " %s %s %d,", m.ID, m.Category, m.AccessCount)
+			fmt.Fprintf(&b, " %s %s %d,", m.ID, m.Category, m.AccessCount())
 		}
 		for _, d := range v.Days() {
 			_, entries, err := v.Log(d.Date)
@@ -119,7 +119,7 @@ func TestAdopt(t *testing.T) {
 		publishAll(t, p)
 		f := read(t, fsys, "memory.json")
 		if ids(f) != "a1b2c3d4 e5f6g7h8 6b5d5222d5a8" || string(f.Extra["app"]) == "" || f.Memories[0].Extra()["embedding_model"] == nil ||
-			f.Memories[1].Context.Extra["retries"] == nil || string(f.Memories[1].Extra()["original_category"]) != `"程序"` {
+			f.Memories[1].Context().Extra["retries"] == nil || string(f.Memories[1].Extra()["original_category"]) != `"程序"` {
 			t.Errorf("published %s, %v", ids(f), f.Extra)
 		}
 		if bak, err := durable.ReadFile(fsys, "memory.json.bak"); err != nil || string(bak) != string(original) {

@@ -60,11 +60,12 @@ func full() *jsonstore.File {
 		Version: 2, LastUpdated: at.Add(time.Hour), Revision: 1841, RollingSummary: "Writes Go. 喜欢简洁 <b>&</b>",
 		Memories: []*memory.Memory{{
 			ID: "a1b2c3d4", Category: "preferences", Content: "喜欢东航 \"早班机\" \\ \u2028 \x01", Salience: .85, CreatedAt: at,
-			LastAccessed: at.Add(time.Minute + 250*time.Microsecond), AccessCount: 3, Source: "user_explicit",
-			Context:   &memory.Context{Tool: "fetch_url", ErrorType: "x", LearnedFrom: "session_1", Signature: "s", Occurrences: 2, Extra: map[string]json.RawMessage{"z": json.RawMessage("[1,  2]")}},
+			Source:    "user_explicit",
 			UpdatedAt: at.Add(time.Second), Revision: 7, Tags: []string{"a", "标签"}, Title: "T", Pinned: true, Confidence: .25,
 			Status: memory.Superseded,
-			More: &memory.More{ExpiresAt: at.AddDate(1, 0, 0), Supersedes: []string{"o"}, SupersededBy: "n",
+			More: &memory.More{LastAccessed: at.Add(time.Minute + 250*time.Microsecond), AccessCount: 3,
+				Context:   &memory.Context{Tool: "fetch_url", ErrorType: "x", LearnedFrom: "session_1", Signature: "s", Occurrences: 2, Extra: map[string]json.RawMessage{"z": json.RawMessage("[1,  2]")}},
+				ExpiresAt: at.AddDate(1, 0, 0), Supersedes: []string{"o"}, SupersededBy: "n",
 				Relations:      []memory.Relation{{Type: "supports", Target: "b", Strength: .5}, {Type: "refines", Target: "c", Strength: 1e-9}},
 				Evidence:       []memory.Evidence{{Log: "2026-02-21", Entry: "e1", Session: "s1"}, {Session: "s2"}},
 				StructuredData: json.RawMessage(`{"a":[1,{"b":null}]}`),
@@ -100,7 +101,7 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := f.Memories[0].LastAccessed, time.Date(2026, 2, 21, 6, 0, 0, 250e6, time.UTC); !got.Equal(want) {
+		if got, want := f.Memories[0].LastAccessed(), time.Date(2026, 2, 21, 6, 0, 0, 250e6, time.UTC); !got.Equal(want) {
 			t.Errorf("time without a zone: got %v, want %v", got, want)
 		}
 		bare := f.Memories[2]
@@ -108,7 +109,7 @@ func TestGolden(t *testing.T) {
 		if diff := cmp.Diff(want, bare); diff != "" {
 			t.Errorf("defaults (-want +got):\n%s", diff)
 		}
-		if !f.Memories[1].LastAccessed.IsZero() {
+		if !f.Memories[1].LastAccessed().IsZero() {
 			t.Error("a memory with no accesses was accessed")
 		}
 		golden(t, "v2.golden.json", encode(t, f))

@@ -39,20 +39,23 @@ func memories(t *rapid.T) *memory.Memory {
 	m := &memory.Memory{
 		ID: text.Draw(t, "id"), Category: text.Draw(t, "category"), Content: text.Draw(t, "content"), Source: text.Draw(t, "source"),
 		Salience: rapid.Float64().Draw(t, "salience"), Confidence: rapid.Float64().Draw(t, "confidence"),
-		CreatedAt: times(t, "created"), AccessCount: rapid.Int64().Draw(t, "count"), Revision: rapid.Int64().Draw(t, "revision"),
+		CreatedAt: times(t, "created"), Revision: rapid.Int64().Draw(t, "revision"),
 		Title: text.Draw(t, "title"), Pinned: rapid.Bool().Draw(t, "pinned"),
 		Status: rapid.SampledFrom([]memory.Status{memory.Active, memory.Retired, "odd"}).Draw(t, "status"),
+		More:   &memory.More{AccessCount: rapid.Int64().Draw(t, "count")},
 	}
 	m.SetSupersededBy(text.Draw(t, "by"))
 	m.SetExtra(extras(t, "extra"))
-	if rapid.Bool().Draw(t, "accessed") && m.AccessCount != 0 {
-		m.LastAccessed, m.UpdatedAt = times(t, "last"), times(t, "updated")
+	if rapid.Bool().Draw(t, "accessed") && m.AccessCount() != 0 {
+		m.SetAccesses(m.AccessCount(), times(t, "last"))
+		m.UpdatedAt = times(t, "updated")
 		m.SetExpiresAt(times(t, "expires"))
 	} else {
-		m.AccessCount = 0
+		m.SetAccesses(0, m.LastAccessed())
 	}
 	if rapid.Bool().Draw(t, "linked") {
-		m.Context = &memory.Context{Tool: text.Draw(t, "tool"), Occurrences: rapid.Int64().Draw(t, "n"), Extra: extras(t, "context extra")}
+		m.SetContext(&memory.Context{Tool: text.Draw(t, "tool"), Occurrences: rapid.Int64().Draw(t, "n"),
+			Extra: extras(t, "context extra")})
 		m.Tags = rapid.SliceOfN(text, 1, 3).Draw(t, "tags")
 		m.SetSupersedes(rapid.SliceOfN(text, 1, 3).Draw(t, "supersedes"))
 		m.SetRelations([]memory.Relation{{Type: text.Draw(t, "type"), Target: text.Draw(t, "target"), Strength: rapid.Float64().Draw(t, "strength")}})
@@ -135,7 +138,8 @@ func many(n int) *jsonstore.File {
 	for i := range n {
 		f.Memories = append(f.Memories, &memory.Memory{
 			ID: fmt.Sprintf("%032x", i), Category: "facts", Content: strings.Repeat("用户喜欢 plain words ", 5) + fmt.Sprint(i), Salience: .75,
-			CreatedAt: at, LastAccessed: at.Add(time.Hour), UpdatedAt: at, AccessCount: 3, Source: "user_explicit", Confidence: 1, Status: memory.Active, Revision: int64(i),
+			CreatedAt: at, UpdatedAt: at, Source: "user_explicit", Confidence: 1, Status: memory.Active, Revision: int64(i),
+			More: &memory.More{LastAccessed: at.Add(time.Hour), AccessCount: 3},
 		})
 	}
 	return f

@@ -244,8 +244,8 @@ func readPublished(
 ) (extra map[string]json.RawMessage, shown map[string]accesses, ok bool) {
 	counts := map[string]int64{}
 	for _, m := range present {
-		if m.AccessCount > 0 {
-			counts[m.ID] = m.AccessCount
+		if m.AccessCount() > 0 {
+			counts[m.ID] = m.AccessCount()
 		}
 	}
 	shown = map[string]accesses{}

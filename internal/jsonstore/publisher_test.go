@@ -189,7 +189,7 @@ func TestTouchesArePublished(t *testing.T) {
 		t.Fatal(err)
 	}
 	publishAll(t, p)
-	if m := read(t, fsys, "memory.json").Memories[0]; m.AccessCount != 1 || !m.LastAccessed.Equal(now()) {
+	if m := read(t, fsys, "memory.json").Memories[0]; m.AccessCount() != 1 || !m.LastAccessed().Equal(now()) {
 		t.Errorf("published %+v", m)
 	}
 }

@@ -86,8 +86,8 @@ func checkShown(t *testing.T, fsys durable.FS, st *store.Store, all bool) {
 	}
 	for _, m := range f.Memories {
 		want, err := st.Space("").Get(m.ID)
-		if err != nil || m.AccessCount > want.AccessCount || all && m.AccessCount != want.AccessCount {
-			t.Fatalf("memory.json shows %d accesses of %s, want %d, %v", m.AccessCount, m.ID, want.AccessCount, err)
+		if err != nil || m.AccessCount() > want.AccessCount() || all && m.AccessCount() != want.AccessCount() {
+			t.Fatalf("memory.json shows %d accesses of %s, want %d, %v", m.AccessCount(), m.ID, want.AccessCount(), err)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func TestCorrectionIsShown(t *testing.T) {
 		st, p := restarted(t, fsys)
 		put(t, st, "", "later", nil)
 		runFor(t, p, 2*time.Hour) // with all accesses
-		put(t, st, "", "m3", func(m *memory.Memory) { m.AccessCount = 0 })
+		put(t, st, "", "m3", func(m *memory.Memory) { m.SetAccesses(0, m.LastAccessed()) })
 		st, p = restarted(t, fsys)
 		runFor(t, p, 10*time.Second)
 		checkShown(t, fsys, st, true)

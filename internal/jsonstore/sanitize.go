@@ -114,10 +114,10 @@ func (t *sanitizer) fields(m *memory.Memory) {
 	t.unit(&m.Salience, "salience", extra)
 	t.unit(&m.Confidence, "confidence", extra)
 	limits(t, "", memory.Fields, m, extra)
-	if m.AccessCount < 0 {
+	if m.AccessCount() < 0 {
 		t.notef("access_count", "is negative; set to 0")
-		keepOriginal(&m.Own().Extra, "access_count", m.AccessCount)
-		m.AccessCount = 0
+		keepOriginal(&m.Own().Extra, "access_count", m.AccessCount())
+		m.SetAccesses(0, m.LastAccessed())
 	}
 	switch m.Status {
 	case memory.Active, memory.Superseded, memory.Retired:
@@ -126,7 +126,7 @@ func (t *sanitizer) fields(m *memory.Memory) {
 		keepOriginal(&m.Own().Extra, "status", string(m.Status))
 		m.Status = memory.Active
 	}
-	if x := m.Context; x != nil {
+	if x := m.Context(); x != nil {
 		limits(t, "context.", memory.ContextFields, x, &x.Extra)
 	}
 	var check memory.Check

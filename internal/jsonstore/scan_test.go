@@ -48,8 +48,8 @@ func TestScanAgreesWithDecode(t *testing.T) {
 			Extra: someFields(rng)}
 		plain := true
 		for i := range rng.IntN(4) {
-			m := &memory.Memory{ID: fmt.Sprint("m", i), Category: "facts", Content: "b\n    },\n  ],\n", AccessCount: int64(i),
-				LastAccessed: time.Unix(1e9+int64(i), 0)}
+			m := &memory.Memory{ID: fmt.Sprint("m", i), Category: "facts", Content: "b\n    },\n  ],\n",
+				More: &memory.More{AccessCount: int64(i), LastAccessed: time.Unix(1e9+int64(i), 0)}}
 			if rng.IntN(3) == 0 {
 				m.SetExtra(someFields(rng))
 				plain = plain && len(m.Extra()) == 0

@@ -86,9 +86,9 @@ func TestSteadyUse(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range read(t, fsys, "memory.json").Memories {
-			if want, err := st.Space("").Get(m.ID); err != nil || m.AccessCount != want.AccessCount ||
-				!m.LastAccessed.Equal(want.LastAccessed) {
-				t.Fatalf("memory.json shows %d accesses of %s, last %v; want %+v, %v", m.AccessCount, m.ID, m.LastAccessed,
+			if want, err := st.Space("").Get(m.ID); err != nil || m.AccessCount() != want.AccessCount() ||
+				!m.LastAccessed().Equal(want.LastAccessed()) {
+				t.Fatalf("memory.json shows %d accesses of %s, last %v; want %+v, %v", m.AccessCount(), m.ID, m.LastAccessed(),
 					want, err)
 			}
 		}

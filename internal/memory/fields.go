@@ -127,14 +127,17 @@ var Fields = []Field[Memory]{
 	{Name: "salience", Pointer: func(m *Memory) any { return &m.Salience }, Presence: Required},
 	{Name: "created_at", Pointer: func(m *Memory) any { return &m.CreatedAt }, Presence: Required},
 	{
-		Name: "last_accessed", Pointer: func(m *Memory) any { return &m.LastAccessed },
+		Name: "last_accessed", Pointer: func(m *Memory) any { return &m.more().LastAccessed },
 		Presence: Published, Managed: true,
 		// Programs that know only the original format compute an age from last_accessed.
 		Fallback: func(m *Memory) any { return &m.CreatedAt },
 	},
-	{Name: "access_count", Pointer: func(m *Memory) any { return &m.AccessCount }, Presence: Required, Managed: true},
+	{
+		Name: "access_count", Pointer: func(m *Memory) any { return &m.more().AccessCount },
+		Presence: Required, Managed: true,
+	},
 	{Name: "source", Pointer: func(m *Memory) any { return &m.Source }, Presence: Required},
-	{Name: "context", Pointer: func(m *Memory) any { return &m.Context }},
+	{Name: "context", Pointer: func(m *Memory) any { return &m.more().Context }},
 	{Name: "updated_at", Pointer: func(m *Memory) any { return &m.UpdatedAt }, Added: true, Managed: true},
 	{
 		Name: "content_at", Pointer: func(m *Memory) any { return &m.more().ContentAt }, Added: true, Managed: true,
@@ -221,8 +224,8 @@ func (m *Memory) NamedTexts() iter.Seq2[string, *string] {
 		if !freeTexts("", Fields, m, yield) {
 			return
 		}
-		if m.Context != nil {
-			freeTexts("context.", ContextFields, m.Context, yield)
+		if m.Context() != nil {
+			freeTexts("context.", ContextFields, m.Context(), yield)
 		}
 	}
 }

@@ -109,7 +109,7 @@ func TestCopyCopiesEachField(t *testing.T) {
 func TestTextsAreThoseOfTheUser(t *testing.T) {
 	m := &memory.Memory{
 		ID: "id", Category: "facts", Content: "content", Title: "title", Tags: []string{"t1", "t2"}, Source: "import",
-		Context: &memory.Context{Tool: "tool", ErrorType: "type", LearnedFrom: "from", Signature: "sign"},
+		More: &memory.More{Context: &memory.Context{Tool: "tool", ErrorType: "type", LearnedFrom: "from", Signature: "sign"}},
 	}
 	var got []string
 	for s := range m.Texts() {

@@ -55,7 +55,7 @@ func updatedAt(m *Memory) time.Time {
 
 // LearntIn reports whether the memory was learnt in a session, by its context or its evidence.
 func (m *Memory) LearntIn(session string) bool {
-	if m.Context != nil && m.Context.LearnedFrom == "session_"+session {
+	if m.Context() != nil && m.Context().LearnedFrom == "session_"+session {
 		return true
 	}
 	return slices.ContainsFunc(m.Evidence(), func(e Evidence) bool { return e.Session == session })

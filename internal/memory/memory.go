@@ -67,17 +67,15 @@ const DefaultSpace = "default"
 // Memory is one long-term memory. Values in the store are immutable: change a Clone.
 //
 // The struct tags are the JSON form of the journal and of snapshots; package codec writes it and the form of
-// memory.json, where the members of Extra are beside the known fields. A new field also needs an entry in Fields.
+// memory.json, where the members of Extra are beside the known fields. A new field also needs an entry in Fields, and
+// one in MarshalJSON.
 type Memory struct {
-	ID           string    `json:"id"`
-	Category     string    `json:"category"`
-	Content      string    `json:"content"`
-	Salience     float64   `json:"salience"` // importance, 0 to 1
-	CreatedAt    time.Time `json:"created_at"`
-	LastAccessed time.Time `json:"last_accessed,omitzero"`
-	AccessCount  int64     `json:"access_count"`
-	Source       string    `json:"source"`
-	Context      *Context  `json:"context,omitempty"`
+	ID        string    `json:"id"`
+	Category  string    `json:"category"`
+	Content   string    `json:"content"`
+	Salience  float64   `json:"salience"` // importance, 0 to 1
+	CreatedAt time.Time `json:"created_at"`
+	Source    string    `json:"source"`
 
 	UpdatedAt  time.Time `json:"updated_at,omitzero"` // of the last change that was not an access
 	Revision   int64     `json:"revision,omitempty"`  // LSN of the last change that was not an access
@@ -88,6 +86,33 @@ type Memory struct {
 	Status     Status    `json:"status,omitempty"`
 
 	*More // nil for most memories; read it and set it by the methods of Memory that are named after its fields
+}
+
+// MarshalJSON writes every member that the journal form has: encoding/json would leave out the access_count of a memory
+// without More. Digests of backups are made of this text, so the order of its members stays what it is.
+func (m Memory) MarshalJSON() ([]byte, error) {
+	return json.Marshal(&struct { // its fields hide those of More with the same names
+		ID           string    `json:"id"`
+		Category     string    `json:"category"`
+		Content      string    `json:"content"`
+		Salience     float64   `json:"salience"`
+		CreatedAt    time.Time `json:"created_at"`
+		LastAccessed time.Time `json:"last_accessed,omitzero"`
+		AccessCount  int64     `json:"access_count"`
+		Source       string    `json:"source"`
+		Context      *Context  `json:"context,omitempty"`
+		UpdatedAt    time.Time `json:"updated_at,omitzero"`
+		Revision     int64     `json:"revision,omitempty"`
+		Tags         []string  `json:"tags,omitempty"`
+		Title        string    `json:"title,omitempty"`
+		Pinned       bool      `json:"pinned,omitempty"`
+		Confidence   float64   `json:"confidence,omitempty"`
+		Status       Status    `json:"status,omitempty"`
+		*More
+	}{
+		m.ID, m.Category, m.Content, m.Salience, m.CreatedAt, m.LastAccessed(), m.AccessCount(), m.Source, m.Context(),
+		m.UpdatedAt, m.Revision, m.Tags, m.Title, m.Pinned, m.Confidence, m.Status, m.More,
+	})
 }
 
 // Context says what a procedural memory was learnt from.
@@ -129,10 +154,6 @@ func (m *Memory) Clone() *Memory {
 	c := *m
 	c.Tags = slices.Clone(m.Tags)
 	c.More = m.More.clone()
-	if m.Context != nil {
-		ctx := *m.Context
-		c.Context = &ctx
-	}
 	return &c
 }
 

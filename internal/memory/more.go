@@ -6,10 +6,13 @@ import (
 	"time"
 )
 
-// More is what few memories have. It lies behind a pointer, because a memory that has nothing of it takes 192 bytes
+// More is what few memories have. It lies behind a pointer, because a memory that has nothing of it takes 224 bytes
 // less then. Memory has methods for each of its fields, which hide the fields: memories that are copies of each other
 // share a More, so a setter makes another one.
 type More struct {
+	LastAccessed   time.Time       `json:"last_accessed,omitzero"`
+	AccessCount    int64           `json:"access_count"`
+	Context        *Context        `json:"context,omitempty"`
 	ContentAt      time.Time       `json:"content_at,omitzero"`   // of the last change of Title or Content, see KnownAt
 	Description    string          `json:"description,omitempty"` // one line on what it is about, for relevance and indexes
 	ExpiresAt      time.Time       `json:"expires_at,omitzero"`
@@ -41,9 +44,10 @@ func (m *Memory) Own() *More {
 	return m.More
 }
 
-// Trim drops a More in which nothing is, which Own may leave.
+// Trim drops a More in which nothing is. Own may leave one, and encoding/json makes one for each access_count.
 func (m *Memory) Trim() {
-	if x := m.More; x != nil && x.ContentAt.IsZero() && x.Description == "" && x.ExpiresAt.IsZero() &&
+	if x := m.More; x != nil && x.LastAccessed.IsZero() && x.AccessCount == 0 && x.Context == nil &&
+		x.ContentAt.IsZero() && x.Description == "" && x.ExpiresAt.IsZero() &&
 		len(x.Supersedes) == 0 && x.SupersededBy == "" && len(x.Relations) == 0 && len(x.Evidence) == 0 &&
 		len(x.StructuredData) == 0 && len(x.Extra) == 0 {
 		m.More = nil
@@ -62,11 +66,31 @@ func (x *More) clone() *More {
 		return nil
 	}
 	c := *x
+	if x.Context != nil {
+		c.Context = new(*x.Context)
+	}
 	c.Supersedes = slices.Clone(x.Supersedes)
 	c.Relations = slices.Clone(x.Relations)
 	c.Evidence = slices.Clone(x.Evidence)
 	return &c
 }
+
+// LastAccessed is when m was used last, the zero time for never.
+func (m *Memory) LastAccessed() time.Time { return m.more().LastAccessed }
+
+// AccessCount is how often m was used.
+func (m *Memory) AccessCount() int64 { return m.more().AccessCount }
+
+// SetAccesses sets AccessCount and LastAccessed.
+func (m *Memory) SetAccesses(count int64, last time.Time) {
+	m.set(func(x *More) { x.AccessCount, x.LastAccessed = count, last })
+}
+
+// Context says what m was learnt from, nil for most memories. It is only read, but for that of a Clone.
+func (m *Memory) Context() *Context { return m.more().Context }
+
+// SetContext sets Context.
+func (m *Memory) SetContext(from *Context) { m.set(func(x *More) { x.Context = from }) }
 
 // ContentAt is when Title or Content changed last, the zero time for never; see KnownAt.
 func (m *Memory) ContentAt() time.Time { return m.more().ContentAt }

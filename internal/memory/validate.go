@@ -161,7 +161,7 @@ func (c *Check) memory(m *Memory) {
 	c.Unit("confidence", m.Confidence)
 	c.Slug("source", m.Source)
 	c.MemoryTimes("", m)
-	if m.AccessCount < 0 {
+	if m.AccessCount() < 0 {
 		c.Add("access_count", "OUT_OF_RANGE", "must not be negative")
 	}
 	if len(m.Tags) > MaxTags {
@@ -188,8 +188,8 @@ func (c *Check) memory(m *Memory) {
 			c.Add("structured_data", "INVALID_JSON", "must be a JSON object")
 		}
 	}
-	if m.Context != nil {
-		limits(c, "context.", ContextFields, m.Context)
+	if m.Context() != nil {
+		limits(c, "context.", ContextFields, m.Context())
 	}
 }
 

@@ -460,12 +460,12 @@ func TestUnknownFieldsOfTheFile(t *testing.T) {
 func TestAccessesByHand(t *testing.T) {
 	w := newWorld(t)
 	m := memtest.Fact("a", "counted")
-	m.AccessCount, m.LastAccessed = 5, memtest.Epoch
+	m.SetAccesses(5, memtest.Epoch)
 	w.update(func(tx *store.Tx) error { return tx.Put(m) })
 	w.publish()
 	w.replace(file, `"access_count": 5`, `"access_count": 1`)
 	w.look()
-	if got, err := w.store.Space("").Get("a"); err != nil || got.AccessCount != 1 {
+	if got, err := w.store.Space("").Get("a"); err != nil || got.AccessCount() != 1 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
@@ -518,15 +518,16 @@ func TestSourceByHand(t *testing.T) {
 func TestAccessesOfAnOlderFile(t *testing.T) {
 	w := newWorld(t)
 	m := memtest.Fact("a", "counted")
-	m.AccessCount, m.LastAccessed = 5, memtest.Epoch.Add(time.Hour)
+	m.SetAccesses(5, memtest.Epoch.Add(time.Hour))
 	w.update(func(tx *store.Tx) error { return tx.Put(m) })
 	w.publish()
 	w.replace(file, `"access_count": 5`, `"access_count": 3`)
-	w.replace(file, m.LastAccessed.Format(time.RFC3339), memtest.Epoch.Add(time.Minute).Format(time.RFC3339))
+	w.replace(file, m.LastAccessed().Format(time.RFC3339), memtest.Epoch.Add(time.Minute).Format(time.RFC3339))
 	w.replace(file, "counted", "counted and edited")
 	w.look()
 	got, err := w.store.Space("").Get("a")
-	if err != nil || got.Content != "counted and edited" || got.AccessCount != 5 || !got.LastAccessed.Equal(m.LastAccessed) {
+	if err != nil || got.Content != "counted and edited" || got.AccessCount() != 5 ||
+		!got.LastAccessed().Equal(m.LastAccessed()) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

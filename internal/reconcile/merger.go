@@ -238,14 +238,14 @@ func (a *merger) mergeInto(c change[memory.Memory], ours *memory.Memory, status 
 	out := ours.Clone()
 	fieldmerge.Merge(fieldmerge.Memory(c.base, theirs, ours), c.base, theirs, ours, out)
 	if c.base != nil && a.hasAccesses && accessesEdited(c.base, theirs, ours) {
-		out.AccessCount, out.LastAccessed = theirs.AccessCount, theirs.LastAccessed
+		out.SetAccesses(theirs.AccessCount(), theirs.LastAccessed())
 	}
 	if status != "" {
 		out.Status = status
 		out.SetSupersededBy("")
 	}
-	if len(fieldmerge.Differing(fieldmerge.Memory(out, ours), out, ours)) == 0 && out.AccessCount == ours.AccessCount &&
-		out.LastAccessed.Equal(ours.LastAccessed) {
+	if len(fieldmerge.Differing(fieldmerge.Memory(out, ours), out, ours)) == 0 &&
+		out.AccessCount() == ours.AccessCount() && out.LastAccessed().Equal(ours.LastAccessed()) {
 		return nil
 	}
 	switch {
@@ -264,16 +264,16 @@ func (a *merger) mergeInto(c change[memory.Memory], ours *memory.Memory, status 
 // so a file may hold any count between that of its base and the present one. It also publishes them late, so a lower
 // count with an earlier access says nothing.
 func accessesEdited(base, theirs, ours *memory.Memory) bool {
-	if theirs.AccessCount < base.AccessCount && theirs.LastAccessed.Before(base.LastAccessed) {
+	if theirs.AccessCount() < base.AccessCount() && theirs.LastAccessed().Before(base.LastAccessed()) {
 		return false
 	}
-	low, high := min(base.AccessCount, ours.AccessCount), max(base.AccessCount, ours.AccessCount)
-	first, last := base.LastAccessed, ours.LastAccessed
+	low, high := min(base.AccessCount(), ours.AccessCount()), max(base.AccessCount(), ours.AccessCount())
+	first, last := base.LastAccessed(), ours.LastAccessed()
 	if last.Before(first) {
 		first, last = last, first
 	}
-	at := theirs.LastAccessed
-	return theirs.AccessCount < low || theirs.AccessCount > high || at.Before(first) && !at.IsZero() || at.After(last)
+	at := theirs.LastAccessed()
+	return theirs.AccessCount() < low || theirs.AccessCount() > high || at.Before(first) && !at.IsZero() || at.After(last)
 }
 
 // count adds one to n, and notes what looks like a secret.

@@ -241,7 +241,8 @@ func (w *world) state() map[string]string {
 		v := w.store.Space(space)
 		for _, m := range v.Memories() {
 			c := *m
-			c.Revision, c.UpdatedAt, c.AccessCount, c.LastAccessed = 0, time.Time{}, 0, time.Time{}
+			c.Revision, c.UpdatedAt = 0, time.Time{}
+			c.SetAccesses(0, time.Time{})
 			out[space+" memory "+m.ID] = asJSON(c)
 		}
 		if s := v.Summary(); s != "" {

@@ -216,14 +216,14 @@ func (k *Knowledge) recordAction(a Action) {
 // in numbers, directories or a query, at least two such actions failed, and the error class does not depend on them;
 // or if the rule is general and the shape is the same.
 func (a Action) Matches(rule *memory.Memory) bool {
-	if rule.Context == nil || a.digest == "" {
+	if rule.Context() == nil || a.digest == "" {
 		return false
 	}
-	end := strings.LastIndex(rule.Context.Signature, ")!")
+	end := strings.LastIndex(rule.Context().Signature, ")!")
 	if end < 0 {
 		return false
 	}
-	action, class := rule.Context.Signature[:end], rule.Context.Signature[end+len(")!"):]
+	action, class := rule.Context().Signature[:end], rule.Context().Signature[end+len(")!"):]
 	if !strings.HasPrefix(action, a.tool+"(") {
 		return false
 	}

@@ -47,7 +47,7 @@ func TestHintsBesideAModel(t *testing.T) {
 	b.reflect("s1")
 	m, err := b.store.Space("p").Get(rule.ID)
 	if err != nil || m.Salience > 0.66 || m.Salience < 0.64 || m.Content != rule.Content ||
-		m.Context.Occurrences != 3 || reflector.KnowledgeOf(m).Failed != 1 {
+		m.Context().Occurrences != 3 || reflector.KnowledgeOf(m).Failed != 1 {
 		t.Errorf("%+v, %v", m, err)
 	}
 	if diff := cmp.Diff([]string{rule.ID, "gone"}, h.settled); diff != "" {
@@ -55,7 +55,7 @@ func TestHintsBesideAModel(t *testing.T) {
 	}
 	b.say("s1", calls("go on", bad)...)
 	b.reflect("s1")
-	if again, _ := b.store.Space("p").Get(rule.ID); again.Salience != m.Salience || again.Context.Occurrences != 4 {
+	if again, _ := b.store.Space("p").Get(rule.ID); again.Salience != m.Salience || again.Context().Occurrences != 4 {
 		t.Errorf("held against it twice: %+v", again)
 	}
 }
@@ -66,7 +66,7 @@ func TestPinnedRuleKeepsItsSalience(t *testing.T) {
 	rule := ruleAbout("pip install needs a virtual environment", 2, bad)
 	rule.Pinned = true
 	p := reflector.Reflect(reflector.Input{Session: "s1", Messages: calls("go on", bad),
-		Rules:      map[string]*memory.Memory{rule.Context.Signature: rule},
+		Rules:      map[string]*memory.Memory{rule.Context().Signature: rule},
 		ShownHints: []reflector.ShownHint{{ID: rule.ID, At: saturday}}, Known: func(string) *memory.Memory {
 			return rule
 		}})
@@ -107,7 +107,7 @@ func TestWhichCallFollowedAHint(t *testing.T) {
 					&memory.Message{Seq: int64(i + 2), At: saturday.Add(c.after), Role: "tool", Tool: c.call})
 			}
 			p := reflector.Reflect(reflector.Input{Session: "s1", Messages: messages,
-				Rules:      map[string]*memory.Memory{rule.Context.Signature: rule},
+				Rules:      map[string]*memory.Memory{rule.Context().Signature: rule},
 				ShownHints: []reflector.ShownHint{{ID: rule.ID, At: at}}, Known: func(string) *memory.Memory {
 					return rule
 				}})

@@ -458,13 +458,13 @@ func TestLessons(t *testing.T) {
 			b.reflect("s1")
 			got := b.store.Space("p").Memories()
 			if tt.name == "unknown failure" { // that of the rules stays beside the lesson
-				got = slices.DeleteFunc(got, func(m *memory.Memory) bool { return m.Context.Tool != "" })
+				got = slices.DeleteFunc(got, func(m *memory.Memory) bool { return m.Context().Tool != "" })
 			}
 			if len(got) != 1 || !strings.Contains(got[0].Content, tt.want[0]) || got[0].Category != memory.Procedural ||
 				got[0].Source != memory.SourceReflection {
 				t.Fatalf("%+v", got)
 			}
-			if x := got[0].Context; tt.name != "unknown failure" &&
+			if x := got[0].Context(); tt.name != "unknown failure" &&
 				(x == nil || x.Tool != "fetch_url" || x.Signature == "" || x.Occurrences != int64(tt.calls)) ||
 				x.LearnedFrom != "session_s1" {
 				t.Errorf("context %+v", x)

@@ -169,13 +169,13 @@ func (r *planner) addFinding(m *memory.Message, s said, about deed) {
 		More: &memory.More{Evidence: []memory.Evidence{{Log: formatDate(day), Session: r.in.Session}}},
 	}}
 	if f.source == memory.SourceUserCorrection {
-		item.Memory.Context = &memory.Context{LearnedFrom: learnedFrom(r.in.Session)}
+		item.Memory.SetContext(&memory.Context{LearnedFrom: learnedFrom(r.in.Session)})
 	}
 	if f.vague && about.text == "" {
 		return // the reference of "that" is unknown
 	}
 	if f.vague || f.refuses && about.tool != "" {
-		item.Memory.Context.Tool = about.tool
+		item.Memory.Context().Tool = about.tool
 		if containsHan(content) {
 			item.Memory.Content += "（指：" + about.text + "）"
 		} else {

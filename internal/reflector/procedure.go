@@ -94,7 +94,7 @@ func (r *planner) generalizeFailure(f *failure, all []*failure) bool {
 	}
 	for i := range r.plan.Items {
 		item := &r.plan.Items[i]
-		if x := item.Memory.Context; x != nil && r.kinds[x.Signature] == kind {
+		if x := item.Memory.Context(); x != nil && r.kinds[x.Signature] == kind {
 			k := KnowledgeOf(&item.Memory)
 			if x.Signature != f.signature && !k.General {
 				item.Memory.Content, k.General = r.widenedText(repeatedText(item.Memory.Content, x), k.Shape), true
@@ -112,7 +112,7 @@ func (r *planner) generalizeFailure(f *failure, all []*failure) bool {
 			item.Memory.Content, item.Reason = r.widenedText(item.Memory.Content, k.Shape), reasonFailsInGeneral
 			item.Memory.SetStructuredData(k.mergeInto(item.Memory.StructuredData()))
 		}
-		r.kinds[known.Context.Signature] = kind
+		r.kinds[known.Context().Signature] = kind
 		return true
 	}
 	seen := r.in.Failures[kind]
@@ -140,9 +140,9 @@ func (r *planner) extend(item *guard.Item, k Knowledge, f *failure, counted bool
 		k.recordAction(a)
 	}
 	if !counted {
-		x := *item.Memory.Context
+		x := *item.Memory.Context()
 		x.Occurrences += f.count
-		item.Memory.Context = &x
+		item.Memory.SetContext(&x)
 	}
 	item.Memory.SetStructuredData(k.mergeInto(item.Memory.StructuredData()))
 }
@@ -162,10 +162,10 @@ func (r *planner) ruleOf(f *failure, seen int64) guard.Item {
 	item := guard.Item{Action: guard.Add, Reason: "TOOL_FAILED_AGAIN", Memory: memory.Memory{
 		Category: memory.Procedural, Content: ruleText(f, seen, r.chinese), Salience: 0.8, Source: memory.SourceReflection,
 		Confidence: 1,
-		Context: &memory.Context{Tool: truncate(tc.Name, memory.MaxTitle), ErrorType: f.class,
-			LearnedFrom: learnedFrom(r.in.Session),
-			Signature:   f.signature, Occurrences: seen},
-		More: &memory.More{Evidence: []memory.Evidence{{Log: formatDate(r.day(f.message)), Session: r.in.Session}},
+		More: &memory.More{
+			Context: &memory.Context{Tool: truncate(tc.Name, memory.MaxTitle), ErrorType: f.class,
+				LearnedFrom: learnedFrom(r.in.Session), Signature: f.signature, Occurrences: seen},
+			Evidence:       []memory.Evidence{{Log: formatDate(r.day(f.message)), Session: r.in.Session}},
 			StructuredData: knowledgeOfFailure(f).mergeInto(nil)},
 	}}
 	if seen < 2 {
@@ -180,7 +180,7 @@ func (r *planner) ruleOf(f *failure, seen int64) guard.Item {
 // recordRepeat adds an UPDATE that counts a failure on its known rule, with the fix if this session found the first
 // one.
 func (r *planner) recordRepeat(f *failure, known *memory.Memory) {
-	x, k := *known.Context, KnowledgeOf(known)
+	x, k := *known.Context(), KnowledgeOf(known)
 	x.Occurrences += f.count
 	k.Passed = 0
 	for _, a := range f.actions {
@@ -191,9 +191,9 @@ func (r *planner) recordRepeat(f *failure, known *memory.Memory) {
 	}
 	item := guard.Item{
 		Action: guard.Update, Target: known.ID, TargetRevision: known.Revision, Reason: "TOOL_FAILED_AGAIN",
-		Memory: memory.Memory{Content: repeatedText(known.Content, known.Context), Salience: max(known.Salience, 0.8),
-			Context: &x,
-			More:    &memory.More{Evidence: []memory.Evidence{{Log: formatDate(r.day(f.message)), Session: r.in.Session}}}},
+		Memory: memory.Memory{Content: repeatedText(known.Content, known.Context()), Salience: max(known.Salience, 0.8),
+			More: &memory.More{Context: &x,
+				Evidence: []memory.Evidence{{Log: formatDate(r.day(f.message)), Session: r.in.Session}}}},
 	}
 	if k.Failed > 0 { // a rule that lost salience because it did not help must not regain it through more failures
 		item.Memory.Salience = known.Salience
@@ -215,7 +215,7 @@ func decidedHints(messages []*memory.Message, hints []ShownHint, view *store.Spa
 	r := newPlanner(Input{Messages: messages})
 	for _, h := range hints {
 		rule, err := view.Get(h.ID)
-		if err != nil || rule.Context == nil || r.firstCallAfter(rule, h.At) != nil {
+		if err != nil || rule.Context() == nil || r.firstCallAfter(rule, h.At) != nil {
 			ids = append(ids, h.ID)
 		}
 	}
@@ -227,7 +227,7 @@ func decidedHints(messages []*memory.Message, hints []ShownHint, view *store.Spa
 func (r *planner) addHintFeedback() {
 	for _, h := range r.in.ShownHints {
 		rule := r.in.Known(h.ID)
-		if rule == nil || rule.Context == nil || rule.Pinned || !rule.IsActive() {
+		if rule == nil || rule.Context() == nil || rule.Pinned || !rule.IsActive() {
 			continue
 		}
 		call := r.firstCallAfter(rule, h.At)
@@ -237,7 +237,7 @@ func (r *planner) addHintFeedback() {
 		class, same := failureClass(call), ActionOf(call).Matches(rule)
 		k, salience, why := KnowledgeOf(rule), rule.Salience, ""
 		switch {
-		case same && class != "" && class != rule.Context.ErrorType, !same && class != "":
+		case same && class != "" && class != rule.Context().ErrorType, !same && class != "":
 		case same && class != "":
 			k.Failed, salience, why = k.Failed+1, max(salience-hintFailed, minHintSalience), reasonHintFailedAgain
 		case same:
@@ -257,7 +257,7 @@ func (r *planner) addHintFeedback() {
 func (r *planner) firstCallAfter(rule *memory.Memory, from time.Time) *memory.ToolCall {
 	var first *memory.Message
 	for _, m := range r.in.Messages {
-		if m.Tool == nil || toolcall.Canonical(m.Tool.Name) != toolcall.Canonical(rule.Context.Tool) {
+		if m.Tool == nil || toolcall.Canonical(m.Tool.Name) != toolcall.Canonical(rule.Context().Tool) {
 			continue
 		}
 		at, about := r.day(m), ActionOf(m.Tool).Matches(rule)

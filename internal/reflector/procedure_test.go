@@ -18,7 +18,7 @@ func ruleAbout(content string, seen int64, failed ...*memory.ToolCall) *memory.M
 	p := reflector.Reflect(reflector.Input{Session: "s0", Messages: calls("go", append(failed, failed...)...)})
 	m := p.Items[0].Memory.Clone()
 	m.ID, m.Revision, m.Status, m.Content = "m1", 5, memory.Active, content
-	m.Context.Occurrences = seen
+	m.Context().Occurrences = seen
 	return m
 }
 
@@ -87,8 +87,8 @@ func TestFailuresOfAKind(t *testing.T) {
 			if diff := cmp.Diff(tt.want, lines(p)); diff != "" {
 				t.Fatal(diff)
 			}
-			if len(p.Items) > 0 && p.Items[0].Memory.Context.Occurrences != tt.seen {
-				t.Errorf("seen %d times, want %d", p.Items[0].Memory.Context.Occurrences, tt.seen)
+			if len(p.Items) > 0 && p.Items[0].Memory.Context().Occurrences != tt.seen {
+				t.Errorf("seen %d times, want %d", p.Items[0].Memory.Context().Occurrences, tt.seen)
 			}
 		})
 	}
@@ -99,7 +99,7 @@ func TestFailuresOfAKind(t *testing.T) {
 		p := reflector.Reflect(in)
 		want := []string{"UPDATE TOOL_FAILS_IN_GENERAL: It needs a browser. It fails like this for " +
 			"https://a.example/* in general"}
-		if diff := cmp.Diff(want, lines(p)); diff != "" || p.Items[0].Memory.Context.Occurrences != 3 ||
+		if diff := cmp.Diff(want, lines(p)); diff != "" || p.Items[0].Memory.Context().Occurrences != 3 ||
 			p.Items[0].Target != "m1" {
 			t.Fatalf("%s%+v", diff, p.Items)
 		}
@@ -108,7 +108,7 @@ func TestFailuresOfAKind(t *testing.T) {
 		in.Rules, in.Messages = map[string]*memory.Memory{"fetch(https://a.example/*)*dynamic_content": wide},
 			calls("go", fetch("three"))
 		if p := reflector.Reflect(in); len(p.Items) != 1 || p.Items[0].Memory.Content != wide.Content ||
-			p.Items[0].Memory.Context.Occurrences != 4 {
+			p.Items[0].Memory.Context().Occurrences != 4 {
 			t.Errorf("again: %+v", p.Items)
 		}
 	})
@@ -140,7 +140,7 @@ func TestWhatWorked(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			in := reflector.Input{Session: "s1", Messages: tt.messages}
 			if tt.known != nil {
-				in.Rules = map[string]*memory.Memory{tt.known.Context.Signature: tt.known}
+				in.Rules = map[string]*memory.Memory{tt.known.Context().Signature: tt.known}
 			}
 			p := reflector.Reflect(in)
 			if len(p.Items) != 1 || !strings.HasSuffix(strings.ToLower(p.Items[0].Memory.Content),
@@ -160,7 +160,7 @@ func TestKnowledgeBesideWhy(t *testing.T) {
 	known := ruleAbout("x", 2, fetch("one"))
 	known.SetStructuredData(json.RawMessage(`{"why":"it was slow","failure":{"shape":"https://a.example/*"}}`))
 	p := reflector.Reflect(reflector.Input{Session: "s1", Messages: calls("go", fetch("one")),
-		Rules: map[string]*memory.Memory{known.Context.Signature: known}})
+		Rules: map[string]*memory.Memory{known.Context().Signature: known}})
 	if got := string(p.Items[0].Memory.StructuredData()); !strings.Contains(got, `"why":"it was slow"`) ||
 		len(reflector.KnowledgeOf(&p.Items[0].Memory).Seen) != 1 {
 		t.Errorf("%s", got)
@@ -251,7 +251,7 @@ func TestWorkflows(t *testing.T) {
 			case tt.want == "" && got != nil:
 				t.Errorf("kept %q", got.Memory.Content)
 			case tt.want == "":
-			case got == nil || got.Memory.Content != tt.want || got.Memory.Context.Signature != signature ||
+			case got == nil || got.Memory.Content != tt.want || got.Memory.Context().Signature != signature ||
 				len(memory.SkillOf(&got.Memory).Steps) != 3:
 				t.Errorf("got %+v", got)
 			}
@@ -275,12 +275,12 @@ func TestWorkflowIsLearntOnce(t *testing.T) {
 			shell("make release"), shell("git push --tags"))...)
 		res := b.reflect("s" + string(rune('1'+i)))
 		got := skills()
-		if (want == 0) != (len(got) == 0) || want > 0 && (len(got) != 1 || got[0].Context.Occurrences != want) {
+		if (want == 0) != (len(got) == 0) || want > 0 && (len(got) != 1 || got[0].Context().Occurrences != want) {
 			t.Fatalf("after session %d: %+v", i+1, got)
 		}
 		if want == 3 {
 			if _, err := b.store.Undo(t.Context(), store.Meta{Space: "p"}, res.Op); err != nil ||
-				skills()[0].Context.Occurrences != 2 {
+				skills()[0].Context().Occurrences != 2 {
 				t.Errorf("taken back: %v, %+v", err, skills()[0])
 			}
 		}

@@ -260,14 +260,14 @@ func signatures(messages []*memory.Message) map[string]bool {
 func rulesFor(view *store.Space, wanted map[string]bool) map[string]*memory.Memory {
 	out := map[string]*memory.Memory{}
 	for _, m := range view.Memories() {
-		if m.Context == nil || m.Context.Signature == "" || !m.IsActive() {
+		if m.Context() == nil || m.Context().Signature == "" || !m.IsActive() {
 			continue
 		}
-		if wanted[m.Context.Signature] {
-			out[m.Context.Signature] = m
+		if wanted[m.Context().Signature] {
+			out[m.Context().Signature] = m
 		}
-		if kind := kindKey(Action{tool: toolcall.Canonical(m.Context.Tool), shape: KnowledgeOf(m).Shape},
-			m.Context.ErrorType); wanted[kind] {
+		if kind := kindKey(Action{tool: toolcall.Canonical(m.Context().Tool), shape: KnowledgeOf(m).Shape},
+			m.Context().ErrorType); wanted[kind] {
 			out[kind] = m
 		}
 	}

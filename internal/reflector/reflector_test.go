@@ -203,7 +203,7 @@ func TestFailureOfTwoSessionsBecomesOneRule(t *testing.T) {
 	}
 	want := &memory.Context{Tool: "fetch_url", ErrorType: "dynamic_content", LearnedFrom: "session_s1",
 		Signature: reflector.Signature(spa), Occurrences: 3}
-	if diff := cmp.Diff(want, all[0].Context); diff != "" {
+	if diff := cmp.Diff(want, all[0].Context()); diff != "" {
 		t.Error(diff)
 	}
 }

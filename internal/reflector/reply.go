@@ -225,7 +225,7 @@ func (r *planner) addLesson(l lesson, f *failure, decide func(guard.Item) guard.
 	salience, why := clampSalience(l.Salience)
 	item := guard.Item{Action: guard.Add, Reason: why, Model: true, Said: r.said(),
 		Memory: r.candidate(memory.Procedural, l.Title, l.Content, salience, l.Why)}
-	item.Memory.Context = &memory.Context{LearnedFrom: learnedFrom(r.in.Session)}
+	item.Memory.SetContext(&memory.Context{LearnedFrom: learnedFrom(r.in.Session)})
 	if item.Refused = r.refusal(&item.Memory); item.Refused != "" {
 		r.plan.Items = append(r.plan.Items, item) // that of the rules stays
 		return
@@ -234,13 +234,13 @@ func (r *planner) addLesson(l lesson, f *failure, decide func(guard.Item) guard.
 		r.plan.Items = append(r.plan.Items, decide(item))
 		return
 	}
-	item.Memory.Context = &memory.Context{Tool: truncate(f.message.Tool.Name, memory.MaxTitle), ErrorType: f.class,
+	item.Memory.SetContext(&memory.Context{Tool: truncate(f.message.Tool.Name, memory.MaxTitle), ErrorType: f.class,
 		LearnedFrom: learnedFrom(r.in.Session),
-		Signature:   f.signature, Occurrences: r.in.Failures[f.signature] + f.count}
+		Signature:   f.signature, Occurrences: r.in.Failures[f.signature] + f.count})
 	known := knowledgeOfFailure(f)
 	item.Memory.SetStructuredData(known.mergeInto(item.Memory.StructuredData()))
 	for i, other := range r.plan.Items {
-		if x := other.Memory.Context; x == nil || x.Signature != f.signature {
+		if x := other.Memory.Context(); x == nil || x.Signature != f.signature {
 			continue
 		}
 		switch {

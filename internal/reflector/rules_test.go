@@ -220,7 +220,7 @@ func TestCorrectionOfWhatWasJustDone(t *testing.T) {
 	}
 	got := reflector.Reflect(reflector.Input{Session: "s1", Messages: m}).Items
 	if len(got) != 1 || got[0].Memory.Content != "The user's rule: Don't do that again (about: terminal rm -rf build)" ||
-		got[0].Memory.Context.Tool != "terminal" || got[0].Memory.Context.LearnedFrom != "session_s1" ||
+		got[0].Memory.Context().Tool != "terminal" || got[0].Memory.Context().LearnedFrom != "session_s1" ||
 		got[0].Memory.Source != memory.SourceUserCorrection || got[0].Memory.Salience != 0.9 {
 		t.Errorf("got %+v", got)
 	}

@@ -26,8 +26,8 @@ func (k *Knowledge) sameAction(tool string, a Action) bool {
 func workedRules(view *store.Space, messages []*memory.Message) (out []*memory.Memory) {
 	byTool := map[string][]*memory.Memory{}
 	for _, m := range view.Memories() {
-		if m.IsActive() && !m.Pinned && m.Context != nil && m.Context.Signature != "" && m.Context.Tool != "" {
-			tool := toolcall.Canonical(m.Context.Tool)
+		if m.IsActive() && !m.Pinned && m.Context() != nil && m.Context().Signature != "" && m.Context().Tool != "" {
+			tool := toolcall.Canonical(m.Context().Tool)
 			byTool[tool] = append(byTool[tool], m)
 		}
 	}
@@ -63,7 +63,7 @@ func (r *planner) addSuccesses() {
 		k := KnowledgeOf(rule)
 		passed, failed := k.Passed, false
 		for _, m := range r.in.Messages {
-			if m.Tool == nil || !k.sameAction(rule.Context.Tool, ActionOf(m.Tool)) {
+			if m.Tool == nil || !k.sameAction(rule.Context().Tool, ActionOf(m.Tool)) {
 				continue
 			}
 			if passed++; failureClass(m.Tool) != "" {

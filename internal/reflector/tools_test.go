@@ -119,8 +119,8 @@ func TestFailuresBecomeRules(t *testing.T) {
 			var got []string
 			for _, it := range p.Items {
 				got = append(got, it.Memory.Content)
-				if it.Memory.Category != memory.Procedural || it.Memory.Context.Signature == "" ||
-					it.Memory.Context.LearnedFrom != "session_s1" || it.Action != guard.Add {
+				if it.Memory.Category != memory.Procedural || it.Memory.Context().Signature == "" ||
+					it.Memory.Context().LearnedFrom != "session_s1" || it.Action != guard.Add {
 					t.Errorf("item %+v", it)
 				}
 			}
@@ -153,15 +153,16 @@ func TestCallsInTheOrderOfTime(t *testing.T) {
 func TestKnownFailureIsCounted(t *testing.T) {
 	spa := call("fetch_url", `{"url":"https://example.com/app"}`, `<div id="root"></div>`, "")
 	known := &memory.Memory{ID: "m1", Revision: 5, Category: memory.Procedural, Content: "known", Salience: 0.8,
-		Status:  memory.Active,
-		Context: &memory.Context{Tool: "fetch_url", Signature: reflector.Signature(spa), Occurrences: 2}}
+		Status: memory.Active,
+		More:   &memory.More{Context: &memory.Context{Tool: "fetch_url", Signature: reflector.Signature(spa), Occurrences: 2}},
+	}
 	p := reflector.Reflect(reflector.Input{Session: "s1", Messages: calls("go", spa),
 		Rules: map[string]*memory.Memory{reflector.Signature(spa): known}})
-	if len(p.Items) != 1 || p.Items[0].Action != guard.Update || p.Items[0].Memory.Context.Occurrences != 3 ||
+	if len(p.Items) != 1 || p.Items[0].Action != guard.Update || p.Items[0].Memory.Context().Occurrences != 3 ||
 		p.Items[0].Memory.Content != "known" {
 		t.Errorf("got %+v", p.Items)
 	}
-	if known.Context.Occurrences != 2 {
+	if known.Context().Occurrences != 2 {
 		t.Error("the memory was changed")
 	}
 }

@@ -178,7 +178,7 @@ func (r *planner) addWorkflows() {
 // isPlanned reports whether the plan has an item with this signature.
 func (r *planner) isPlanned(signature string) bool {
 	return slices.ContainsFunc(r.plan.Items, func(i guard.Item) bool {
-		return i.Memory.Context != nil && i.Memory.Context.Signature == signature
+		return i.Memory.Context() != nil && i.Memory.Context().Signature == signature
 	})
 }
 
@@ -224,8 +224,10 @@ func (r *planner) skillOf(w workflow, times int64) (guard.Item, bool) {
 		Category: memory.Procedural, Title: truncate(name, memory.MaxTitle), Content: text.Text(r.chinese),
 		Salience:   0.7,
 		Confidence: 1, Source: memory.SourceReflection,
-		Context: &memory.Context{LearnedFrom: learnedFrom(r.in.Session), Signature: w.signature, Occurrences: times},
-		More:    &memory.More{Evidence: []memory.Evidence{{Log: formatDate(r.day(w.at)), Session: r.in.Session}}, StructuredData: data},
+		More: &memory.More{
+			Context:        &memory.Context{LearnedFrom: learnedFrom(r.in.Session), Signature: w.signature, Occurrences: times},
+			Evidence:       []memory.Evidence{{Log: formatDate(r.day(w.at)), Session: r.in.Session}},
+			StructuredData: data},
 	}}
 	if w.asked {
 		item.Reason, item.Memory.Salience = reasonSkillAskedFor, 0.85
@@ -235,13 +237,14 @@ func (r *planner) skillOf(w workflow, times int64) (guard.Item, bool) {
 
 // recordSuccess adds an UPDATE that counts a success of a known skill.
 func (r *planner) recordSuccess(w workflow, known *memory.Memory) {
-	x := *known.Context
+	x := *known.Context()
 	x.Occurrences++
 	r.plan.Items = append(r.plan.Items, guard.Item{
 		Action: guard.Update, Target: known.ID, TargetRevision: known.Revision, Reason: reasonSkillWorkedAgain,
 		Memory: memory.Memory{Content: known.Content,
-			Salience: max(known.Salience, min(known.Salience+hintHelped, maxHintSalience)), Context: &x,
-			More: &memory.More{Evidence: []memory.Evidence{{Log: formatDate(r.day(w.at)), Session: r.in.Session}}}},
+			Salience: max(known.Salience, min(known.Salience+hintHelped, maxHintSalience)),
+			More: &memory.More{Context: &x,
+				Evidence: []memory.Evidence{{Log: formatDate(r.day(w.at)), Session: r.in.Session}}}},
 	})
 }
 

@@ -27,14 +27,14 @@ func memoryToProto(m *memory.Memory) *pb.Memory {
 	}
 	out := &pb.Memory{
 		Id: m.ID, Category: m.Category, Content: m.Content, Salience: m.Salience, CreatedAt: timeToProto(m.CreatedAt),
-		LastAccessed: timeToProto(m.LastAccessed), AccessCount: m.AccessCount, Source: m.Source,
+		LastAccessed: timeToProto(m.LastAccessed()), AccessCount: m.AccessCount(), Source: m.Source,
 		UpdatedAt: timeToProto(m.UpdatedAt), ContentAt: timeToProto(m.KnownAt()),
 		Revision: m.Revision, Tags: m.Tags, Title: m.Title, Description: m.Description(), Pinned: m.Pinned,
 		Confidence: m.Confidence, ExpiresAt: timeToProto(m.ExpiresAt()),
 		Status: statusToProto(m.Status), Supersedes: m.Supersedes(), SupersededBy: m.SupersededBy(),
 		StructuredData: structToProto(m.StructuredData()),
 	}
-	if c := m.Context; c != nil {
+	if c := m.Context(); c != nil {
 		out.Context = &pb.MemoryContext{
 			Tool: c.Tool, ErrorType: c.ErrorType, LearnedFrom: c.LearnedFrom, Signature: c.Signature,
 			Occurrences: c.Occurrences,
@@ -63,11 +63,11 @@ func memoriesToProto(all []*memory.Memory) []*pb.Memory {
 func draftFromProto(check *memory.Check, prefix string, in *pb.NewMemory) memorysvc.Draft {
 	m := &memory.Memory{
 		ID: in.GetId(), Category: in.GetCategory(), Content: in.GetContent(), Title: in.GetTitle(), Tags: in.GetTags(),
-		Source:  in.GetSource(),
-		Context: contextFromProto(in.GetContext()), AccessCount: in.GetAccessCount(), Pinned: in.GetPinned(),
-		CreatedAt:    timeFromProto(check, prefix+"created_at", in.GetCreatedAt()),
-		LastAccessed: timeFromProto(check, prefix+"last_accessed", in.GetLastAccessed()),
-		More: &memory.More{Description: in.GetDescription(),
+		Source: in.GetSource(), Pinned: in.GetPinned(),
+		CreatedAt: timeFromProto(check, prefix+"created_at", in.GetCreatedAt()),
+		More: &memory.More{Context: contextFromProto(in.GetContext()), Description: in.GetDescription(),
+			LastAccessed:   timeFromProto(check, prefix+"last_accessed", in.GetLastAccessed()),
+			AccessCount:    in.GetAccessCount(),
 			ContentAt:      timeFromProto(check, prefix+"content_at", in.GetContentAt()),
 			ExpiresAt:      timeFromProto(check, prefix+"expires_at", in.GetExpiresAt()),
 			StructuredData: structFromProto(check, prefix+"structured_data", in.GetStructuredData()),

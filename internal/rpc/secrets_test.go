@@ -100,7 +100,8 @@ func TestRecallSaysWhatIsFromATool(t *testing.T) {
 			return tx.Put(&memory.Memory{ID: "m", Category: memory.Procedural, Salience: 0.8, Confidence: 1,
 				Status: memory.Active, Source: memory.SourceReflection,
 				Content: `The tool terminal failed (not_found) for: make deploy; error: "no such target"`,
-				Context: &memory.Context{Tool: "terminal", ErrorType: "not_found", Signature: "shell(make deploy)!not_found"}})
+				More:    &memory.More{Context: &memory.Context{Tool: "terminal", ErrorType: "not_found", Signature: "shell(make deploy)!not_found"}},
+			})
 		})
 	if err != nil {
 		t.Fatal(err)

@@ -30,8 +30,8 @@ func (d *daemon) fill(t *testing.T) {
 	_, err := d.store.Update(t.Context(), store.Meta{Actor: journal.ActorClient}, func(tx *store.Tx) error {
 		for n := range 500 {
 			m := &memory.Memory{
-				ID: fmt.Sprint("m", n), Category: "facts", Content: longText(n), Title: "one title", AccessCount: 1,
-				Source: "user_explicit", Salience: 0.5, Confidence: 1,
+				ID: fmt.Sprint("m", n), Category: "facts", Content: longText(n), Title: "one title",
+				Source: "user_explicit", Salience: 0.5, Confidence: 1, More: &memory.More{AccessCount: 1},
 			}
 			if err := tx.Put(m); err != nil {
 				return err

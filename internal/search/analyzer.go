@@ -59,12 +59,12 @@ func sameIndexedText(a, b *memory.Memory) bool {
 // toolText is the tool and error type of a procedural memory. It is indexed as a tag.
 func toolText(m *memory.Memory) string {
 	switch {
-	case m.Context == nil:
+	case m.Context() == nil:
 		return ""
-	case m.Context.ErrorType == "":
-		return m.Context.Tool
+	case m.Context().ErrorType == "":
+		return m.Context().Tool
 	}
-	return m.Context.Tool + " " + m.Context.ErrorType
+	return m.Context().Tool + " " + m.Context().ErrorType
 }
 
 // analyze returns the terms of a memory. They use buf, which grows as needed and must not be in use.

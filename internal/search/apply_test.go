@@ -44,8 +44,7 @@ func TestApplyEqualsRebuild(t *testing.T) {
 				apply(lsn+1, journal.Change{Access: &journal.AccessChange{ID: id, Count: 2, At: epoch}})
 				if before != nil {
 					m := before.Clone()
-					m.AccessCount += 2
-					m.LastAccessed = epoch
+					m.SetAccesses(m.AccessCount()+2, epoch)
 					state[id] = m
 				}
 			default:
@@ -84,15 +83,15 @@ func TestApplyEqualsRebuild(t *testing.T) {
 }
 
 func TestTouch(t *testing.T) {
-	original := mem("a", "redis cache", func(m *memory.Memory) { m.AccessCount = 3 })
+	original := mem("a", "redis cache", func(m *memory.Memory) { m.SetAccesses(3, m.LastAccessed()) })
 	e := inDefault(original)
 	e.Apply(record(2, "", journal.Change{Access: &journal.AccessChange{ID: "a", Count: 2, At: epoch}}))
 	e.Apply(record(3, "", journal.Change{Access: &journal.AccessChange{ID: "a", Count: 1, At: epoch.Add(-day)}}))
 	got := find(t, e, search.Request{Query: "redis"}).Hits[0].Memory
-	if got.AccessCount != 6 || !got.LastAccessed.Equal(epoch) {
-		t.Errorf("count %d, last access %v", got.AccessCount, got.LastAccessed)
+	if got.AccessCount() != 6 || !got.LastAccessed().Equal(epoch) {
+		t.Errorf("count %d, last access %v", got.AccessCount(), got.LastAccessed())
 	}
-	if original.AccessCount != 3 || !original.LastAccessed.IsZero() {
+	if original.AccessCount() != 3 || !original.LastAccessed().IsZero() {
 		t.Error("the shared memory was changed")
 	}
 }

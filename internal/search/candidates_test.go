@@ -150,7 +150,7 @@ func candidateMemories(t *testing.T, dir string) map[string][]*memory.Memory {
 			m.CreatedAt = at.Add(time.Duration(i) * time.Microsecond)
 		}
 		if n, ok := d.Session.(float64); ok {
-			m.Context = &memory.Context{LearnedFrom: "session_" + d.Conv + strconv.Itoa(int(n))}
+			m.SetContext(&memory.Context{LearnedFrom: "session_" + d.Conv + strconv.Itoa(int(n))})
 		}
 		all[d.Conv] = append(all[d.Conv], m)
 	}

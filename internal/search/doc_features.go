@@ -20,7 +20,7 @@ type docFeatures struct {
 
 func featuresOf(m *memory.Memory) docFeatures {
 	return docFeatures{
-		salience: m.Salience, created: unixNano(m.CreatedAt), accessed: unixNano(m.LastAccessed),
+		salience: m.Salience, created: unixNano(m.CreatedAt), accessed: unixNano(m.LastAccessed()),
 		active: m.IsActive(), expires: !m.ExpiresAt().IsZero(),
 		question: isQuestion(m), turnLength: turnLength(m),
 	}

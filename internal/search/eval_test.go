@@ -141,7 +141,7 @@ func evalMemory(d evalDoc, n int) *memory.Memory {
 		m.Salience = *d.Salience
 	}
 	if d.Session != "" {
-		m.Context = &memory.Context{LearnedFrom: "session_" + d.Session.String()}
+		m.SetContext(&memory.Context{LearnedFrom: "session_" + d.Session.String()})
 	}
 	if d.Status == string(memory.Superseded) {
 		m.Status = memory.Superseded

@@ -15,7 +15,7 @@ import (
 func TestEnough(t *testing.T) {
 	memories := uniform(300, commonWords, 0.5)
 	for _, m := range memories { // what is found beside it adds nothing, so that the size of the pool does not matter
-		m.Context = &memory.Context{LearnedFrom: "session_" + m.ID}
+		m.SetContext(&memory.Context{LearnedFrom: "session_" + m.ID})
 	}
 	e := loaded(t, memories)
 	all, err := e.Search(t.Context(), search.Request{Query: "apricot basalt", K: 20})

@@ -311,7 +311,7 @@ func TestApplyDuringLoad(t *testing.T) {
 	}
 	got := map[string]int64{}
 	for _, h := range find(t, e, search.Request{Query: "redis", AsOf: epoch}).Hits {
-		got[h.Memory.ID] = h.Memory.AccessCount
+		got[h.Memory.ID] = h.Memory.AccessCount()
 	}
 	want := map[string]int64{"kept": 0, "newer": 0, "touched": 4, "added": 0}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -30,14 +30,14 @@ func TestAccessesWaitForNobody(t *testing.T) {
 	if e.DrainAccesses() {
 		t.Error("accesses were taken up in the middle of a search")
 	}
-	if n := find().AccessCount; n != 0 {
+	if n := find().AccessCount(); n != 0 {
 		t.Errorf("%d accesses, want none yet", n)
 	}
 	searching()
 	if !e.DrainAccesses() {
 		t.Error("accesses were not taken up though nobody searches")
 	}
-	if n := find().AccessCount; n != 3 || e.QueuedRecords() != 0 {
+	if n := find().AccessCount(); n != 3 || e.QueuedRecords() != 0 {
 		t.Errorf("%d accesses, want 3; %d records wait", n, e.QueuedRecords())
 	}
 

@@ -186,7 +186,7 @@ func (x *invertedIndex) replay(a *analyzer, lsn int64, change []journal.Change) 
 			return
 		}
 	case c.Access != nil:
-		if m := x.get(c.Access.ID); m != nil && !m.LastAccessed.Before(c.Access.At) {
+		if m := x.get(c.Access.ID); m != nil && !m.LastAccessed().Before(c.Access.At) {
 			return
 		}
 	}

@@ -20,7 +20,7 @@ func saidIn(session string, texts ...string) (all []*memory.Memory) {
 			Source: memory.SourceUser, CreatedAt: epoch.Add(time.Duration(i)*time.Minute - 72*time.Hour),
 		}
 		if session != "" {
-			m.Context = &memory.Context{LearnedFrom: "session_" + session}
+			m.SetContext(&memory.Context{LearnedFrom: "session_" + session})
 		}
 		all = append(all, m)
 	}

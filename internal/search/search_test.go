@@ -77,13 +77,13 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-6 }
 // aged are memories with every term of "redis cache" that differ in what the formulas look at.
 func aged() []*memory.Memory {
 	return []*memory.Memory{
-		mem("fresh", "the redis cache alpha", func(m *memory.Memory) { m.LastAccessed = epoch; m.Salience = 0.2 }),
+		mem("fresh", "the redis cache alpha", func(m *memory.Memory) { m.SetAccesses(m.AccessCount(), epoch); m.Salience = 0.2 }),
 		mem("old", "the redis cache bravo", func(m *memory.Memory) {
-			m.LastAccessed = epoch.Add(-100 * day)
+			m.SetAccesses(m.AccessCount(), epoch.Add(-100*day))
 			m.Salience = 1
 		}),
 		mem("never", "the redis cache charlie", func(m *memory.Memory) { m.CreatedAt = epoch.Add(-30 * day) }),
-		mem("pinned", "redis cache delta", func(m *memory.Memory) { m.Pinned = true; m.AccessCount = 50 }),
+		mem("pinned", "redis cache delta", func(m *memory.Memory) { m.Pinned = true; m.SetAccesses(50, m.LastAccessed()) }),
 	}
 }
 
@@ -129,8 +129,7 @@ func TestOldTruth(t *testing.T) {
 		mem("noise", "The database of recipes", func(m *memory.Memory) {
 			m.Salience = 1
 			m.Pinned = true
-			m.AccessCount = 99
-			m.LastAccessed = epoch
+			m.SetAccesses(99, epoch)
 		}),
 	)
 	got := ids(find(t, e, search.Request{Query: "when does the staging database password rotate?"}).Hits)
@@ -150,7 +149,7 @@ func TestFilters(t *testing.T) {
 			m.SetEvidence([]memory.Evidence{{Session: "s1"}})
 		}),
 		mem("learnt", "deploy delta release", func(m *memory.Memory) {
-			m.Context = &memory.Context{LearnedFrom: "session_s2"}
+			m.SetContext(&memory.Context{LearnedFrom: "session_s2"})
 			m.Source = "auto_reflection"
 		}),
 		mem("pinned", "deploy echo release", func(m *memory.Memory) { m.Pinned = true; m.Salience = 0.9 }),

@@ -16,8 +16,8 @@ type sessionKey struct {
 }
 
 func sessionKeyOf(m *memory.Memory) sessionKey {
-	if m.Context != nil && m.Context.LearnedFrom != "" {
-		return sessionKey{session: m.Context.LearnedFrom}
+	if m.Context() != nil && m.Context().LearnedFrom != "" {
+		return sessionKey{session: m.Context().LearnedFrom}
 	}
 	for i := range m.Evidence() {
 		if s := m.Evidence()[i].Session; s != "" {

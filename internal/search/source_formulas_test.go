@@ -62,7 +62,8 @@ func TestWorkedExamples(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e := inDefault(mem("a", "redis cache port", func(m *memory.Memory) {
-				m.Salience, m.CreatedAt, m.LastAccessed = tt.salience, epoch.Add(-400*day), epoch.Add(-tt.idle)
+				m.Salience, m.CreatedAt = tt.salience, epoch.Add(-400*day)
+				m.SetAccesses(0, epoch.Add(-tt.idle))
 			}))
 			for profile, want := range map[string]float64{search.Product: tt.product, search.Weighted: tt.weighted} {
 				resp := find(t, e, search.Request{Query: tt.query, Profile: profile, Explain: true})
@@ -124,7 +125,7 @@ func TestWithoutDecay(t *testing.T) {
 // TestHistoricalSearch: what happened after the time asked for is not known then; a clock that is ahead hides nothing.
 func TestHistoricalSearch(t *testing.T) {
 	e := inDefault(
-		mem("a", "redis cache", func(m *memory.Memory) { m.LastAccessed = epoch }),
+		mem("a", "redis cache", func(m *memory.Memory) { m.SetAccesses(m.AccessCount(), epoch) }),
 		mem("ahead", "redis port", func(m *memory.Memory) { m.CreatedAt = epoch.Add(hour) }),
 	)
 	for _, tt := range []struct {
@@ -203,7 +204,10 @@ func (o *opposing) EmbedDocuments(ctx context.Context, texts []string) ([]embedd
 // TestWeightedCandidates: only the 2·K most similar memories are scored, so that what is new and important does not
 // push aside what was asked for.
 func TestWeightedCandidates(t *testing.T) {
-	memories := []*memory.Memory{mem("new", "redis", func(m *memory.Memory) { m.Salience, m.LastAccessed = 1, epoch })}
+	memories := []*memory.Memory{mem("new", "redis", func(m *memory.Memory) {
+		m.Salience = 1
+		m.SetAccesses(0, epoch)
+	})}
 	for i := range 2 {
 		memories = append(memories, mem(fmt.Sprint("old", i), "redis cache", func(m *memory.Memory) { m.Salience = 0 }))
 	}
@@ -305,16 +309,18 @@ func TestEqualRelevance(t *testing.T) {
 			m := mem(fmt.Sprintf("m%02d", i), fmt.Sprintf("The harbor opens at %d", 10+i))
 			m.Salience = rapid.Float64Range(0, 1).Draw(t, "salience")
 			m.CreatedAt = epoch.Add(-time.Duration(rapid.Int64Range(0, int64(span)).Draw(t, "created")))
+			var last time.Time
 			if rapid.Bool().Draw(t, "used") {
-				m.LastAccessed = m.CreatedAt.Add(time.Duration(rapid.Int64Range(0, int64(90*day)).Draw(t, "access")))
+				last = m.CreatedAt.Add(time.Duration(rapid.Int64Range(0, int64(90*day)).Draw(t, "access")))
 			}
-			m.Pinned, m.AccessCount = rapid.Bool().Draw(t, "pinned"), rapid.Int64Range(0, 99).Draw(t, "accesses")
+			m.Pinned = rapid.Bool().Draw(t, "pinned")
+			m.SetAccesses(rapid.Int64Range(0, 99).Draw(t, "accesses"), last)
 			memories = append(memories, m)
 		}
 		faint := func(m *memory.Memory) float64 {
 			last := m.CreatedAt
-			if !m.LastAccessed.IsZero() {
-				last = m.LastAccessed
+			if !m.LastAccessed().IsZero() {
+				last = m.LastAccessed()
 			}
 			return m.Salience * math.Exp(-0.05*max(0, math.Floor(epoch.Sub(last).Hours()/24)))
 		}

@@ -52,8 +52,8 @@ func TestCrashOfTheState(t *testing.T) {
 		})
 		settled(t, a, b)
 		for _, n := range []*node{a, b} {
-			if m, err := n.store.Space("team").Get("m1"); err != nil || m.AccessCount != 3 {
-				t.Fatalf("crash at %d: %d accesses, %v; want 3", k, m.AccessCount, err)
+			if m, err := n.store.Space("team").Get("m1"); err != nil || m.AccessCount() != 3 {
+				t.Fatalf("crash at %d: %d accesses, %v; want 3", k, m.AccessCount(), err)
 			}
 			n.stop()
 		}

@@ -88,7 +88,7 @@ func mirrorDiffers(t testing.TB, address string, n *node) string {
 		} else {
 			status = string(m.Status)
 		}
-		want := fmt.Sprint(m.Content, status, m.AccessCount, m.Salience, strings.Join(m.Tags, ","), true, m.ID != "chinese", false,
+		want := fmt.Sprint(m.Content, status, m.AccessCount(), m.Salience, strings.Join(m.Tags, ","), true, m.ID != "chinese", false,
 			slices.Contains(strings.Fields(m.Content), "fact"))
 		if got[m.ID] != want {
 			return fmt.Sprintf("%s is %q in the mirror, want %q", m.ID, got[m.ID], want)

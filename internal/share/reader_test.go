@@ -151,7 +151,7 @@ func readerRefuses(t *testing.T, address string) {
 	must(t, err)
 	r.store.CountAccess("team", []string{"m1"}, time.Now())
 	must(t, r.store.FlushAccesses(t.Context()))
-	if m, err := r.store.Space("team").Get("m1"); err != nil || m.AccessCount != 0 {
+	if m, err := r.store.Space("team").Get("m1"); err != nil || m.AccessCount() != 0 {
 		t.Errorf("a use was counted, which the log will never know: %+v, %v", m, err)
 	}
 	a.add("m2", "Deployments happen on Thursdays")

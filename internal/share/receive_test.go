@@ -123,7 +123,7 @@ func TestCrashWhileRowsShareASync(t *testing.T) {
 		b = start(t, sim.Crash(crashfs.CrashMode(k%2), nil))
 		settled(t, a, b)
 		for _, n := range []*node{a, b} {
-			if m, err := n.store.Space("team").Get("m1"); err != nil || m.AccessCount != 2 || m.Salience != .3 || len(m.Tags) != 1 {
+			if m, err := n.store.Space("team").Get("m1"); err != nil || m.AccessCount() != 2 || m.Salience != .3 || len(m.Tags) != 1 {
 				t.Errorf("crash at %d: %+v, %v", k, m, err)
 			}
 			n.stop()

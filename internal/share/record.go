@@ -117,7 +117,17 @@ func (d *recordReader) decode(r *pglog.Row) (rec record, err error) {
 	case err != nil:
 		return rec, fmt.Errorf("row %d of the log: %w", r.Seq, errRecord)
 	}
+	rec.trim()
 	return rec, nil
+}
+
+// trim drops what encoding/json leaves, see memory.Memory.Trim.
+func (r *record) trim() {
+	for _, c := range r.Changes {
+		if c.Memory != nil && c.Memory.Value != nil {
+			c.Memory.Value.Trim()
+		}
+	}
 }
 
 // read reads a record that says what memories are, as appendJSON writes it, which most are: encoding/json takes several

@@ -252,8 +252,8 @@ func bothWays(t *testing.T, address string) {
 	})
 	settled(t, a, b)
 	m, err := b.store.Space("team").Get("m1")
-	if err != nil || m.AccessCount != 2 {
-		t.Errorf("%d accesses, %v; want those of both", m.AccessCount, err)
+	if err != nil || m.AccessCount() != 2 {
+		t.Errorf("%d accesses, %v; want those of both", m.AccessCount(), err)
 	}
 	history, err := a.store.History(t.Context(), "team", "m2", 10)
 	if err != nil || len(history) != 1 || history[0].Actor != journal.ActorShare || !strings.Contains(history[0].Reason, "of store "+b.store.Origin()[:8]) {
@@ -438,7 +438,7 @@ func restart(t *testing.T, address string) {
 	b = start(t, b.fs)
 	settled(t, a, b)
 	m, err := a.store.Space("team").Get("w1")
-	if err != nil || m.AccessCount != 1 {
+	if err != nil || m.AccessCount() != 1 {
 		t.Errorf("%+v, %v; want what waited, with its access", m, err)
 	}
 }

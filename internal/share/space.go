@@ -229,8 +229,7 @@ func (sp *space) reconstruct(st *store.Store, fresh []*journal.Record) {
 				}
 				if m != nil {
 					before := *m
-					before.AccessCount -= c.Access.Count
-					before.LastAccessed = time.Time{}
+					before.SetAccesses(m.AccessCount()-c.Access.Count, time.Time{})
 					m = &before
 				}
 				now[c.Access.ID], c.Access.Before = m, m

@@ -60,7 +60,7 @@ func (w *worker) count() error {
 				return &memory.StaleError{Kind: "memory", Name: m.ID, Expected: m.Revision, Current: now.Revision}
 			}
 			next := now.Clone()
-			next.AccessCount++
+			next.SetAccesses(next.AccessCount()+1, next.LastAccessed())
 			return tx.Put(next)
 		})
 		if !errors.Is(err, memory.ErrStale) {
@@ -164,8 +164,8 @@ func TestConcurrentWriters(t *testing.T) {
 	after := memtest.Open(t, store.Config{FS: disk.Crash(crashfs.Lost, nil)})
 	for _, space := range spaces {
 		counter, err := after.Space(space).Get("counter")
-		if want := int64(writers / len(spaces) * perWriter); err != nil || counter.AccessCount != want {
-			t.Errorf("space %s counted %d, want %d: %v", space, counter.AccessCount, want, err)
+		if want := int64(writers / len(spaces) * perWriter); err != nil || counter.AccessCount() != want {
+			t.Errorf("space %s counted %d, want %d: %v", space, counter.AccessCount(), want, err)
 		}
 		if n, want := after.Space(space).Count(), 1+writers/len(spaces)*perWriter; n != want {
 			t.Errorf("space %s holds %d memories, want %d", space, n, want)
@@ -346,7 +346,7 @@ func TestAccesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, err := r.st.Space("").Get("m1")
-	if err != nil || m.AccessCount != 3 || !m.LastAccessed.Equal(at) || m.Revision != 1 {
+	if err != nil || m.AccessCount() != 3 || !m.LastAccessed().Equal(at) || m.Revision != 1 {
 		t.Fatalf("%+v %v", m, err)
 	}
 }
@@ -374,7 +374,7 @@ func TestManyAccesses(t *testing.T) {
 		t.Errorf("%d groups for %d accesses, want 3 of at most 256 each", n, memories)
 	}
 	for _, id := range ids {
-		if m, err := r.st.Space("").Get(id); err != nil || m.AccessCount != 1 {
+		if m, err := r.st.Space("").Get(id); err != nil || m.AccessCount() != 1 {
 			t.Fatalf("%s: %+v, %v", id, m, err)
 		}
 	}

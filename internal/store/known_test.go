@@ -80,7 +80,7 @@ func TestSettleAccesses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return m.AccessCount, s.LSN()
+		return m.AccessCount(), s.LSN()
 	}
 	_, before := look()
 	s.CountAccess(memory.DefaultSpace, []string{"other"}, clock.Now())

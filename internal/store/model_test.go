@@ -128,9 +128,9 @@ func (m *machine) write(t *rapid.T, fn func(tx *store.Tx, op *modelOp) error) {
 
 func normal(m *memory.Memory) string {
 	c := *m
-	c.Revision, c.UpdatedAt, c.AccessCount = 0, time.Time{}, 0
+	c.Revision, c.UpdatedAt = 0, time.Time{}
 	c.SetContentAt(time.Time{})
-	c.LastAccessed = time.Time{}
+	c.SetAccesses(0, time.Time{})
 	raw, _ := json.Marshal(&c)
 	return string(raw)
 }

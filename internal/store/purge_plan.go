@@ -88,8 +88,8 @@ func (p *Purge) addVersion(m *memory.Memory) []string {
 		}
 		p.addSession(e.Session)
 	}
-	if m.Context != nil {
-		p.addSession(sessionOf(m.Context.LearnedFrom))
+	if m.Context() != nil {
+		p.addSession(sessionOf(m.Context().LearnedFrom))
 	}
 	return []string{m.Content}
 }

@@ -188,12 +188,10 @@ func (sc *scrubber) memory(space string, m *memory.Memory) (*memory.Memory, bool
 	if space == sc.space && sc.ids[m.ID] {
 		outline := &memory.Memory{
 			ID: m.ID, Category: m.Category, Content: textscrub.Placeholder, Salience: m.Salience,
-			CreatedAt:    m.CreatedAt,
-			LastAccessed: m.LastAccessed,
-			AccessCount:  m.AccessCount, Source: m.Source, UpdatedAt: m.UpdatedAt, Revision: m.Revision,
-			Pinned: m.Pinned, Confidence: m.Confidence,
-			Status: m.Status,
-			More:   &memory.More{ExpiresAt: m.ExpiresAt(), Supersedes: m.Supersedes(), SupersededBy: m.SupersededBy()},
+			CreatedAt: m.CreatedAt, Source: m.Source, UpdatedAt: m.UpdatedAt, Revision: m.Revision,
+			Pinned: m.Pinned, Confidence: m.Confidence, Status: m.Status,
+			More: &memory.More{LastAccessed: m.LastAccessed(), AccessCount: m.AccessCount(), ExpiresAt: m.ExpiresAt(),
+				Supersedes: m.Supersedes(), SupersededBy: m.SupersededBy()},
 		}
 		outline.Trim()
 		return outline, !equalJSON(m, outline)
@@ -209,8 +207,8 @@ func (sc *scrubber) memory(space string, m *memory.Memory) (*memory.Memory, bool
 	for i := range c.Relations() {
 		sc.text(&c.Relations()[i].Type, &changed)
 	}
-	if c.Context != nil {
-		sc.extra(&c.Context.Extra, &changed)
+	if c.Context() != nil {
+		sc.extra(&c.Context().Extra, &changed)
 	}
 	if clean, did := sc.texts.JSON(c.StructuredData()); did {
 		c.SetStructuredData(clean)

@@ -96,8 +96,7 @@ func (p *HistoricState) revert(c *journal.Change, accessed map[string]bool) {
 	case c.Access != nil:
 		if m := p.Memories[c.Access.ID]; m != nil {
 			before := *m
-			before.AccessCount -= c.Access.Count
-			before.LastAccessed = time.Time{}
+			before.SetAccesses(m.AccessCount()-c.Access.Count, time.Time{})
 			p.Memories[c.Access.ID], accessed[c.Access.ID] = &before, true
 		}
 	case c.Summary != nil:
@@ -118,8 +117,8 @@ func (s *Store) fillLastAccessed(ctx context.Context, space string, p *HistoricS
 		return nil
 	}
 	seen := func(id string, at time.Time) {
-		if m := p.Memories[id]; at.After(m.LastAccessed) {
-			m.LastAccessed = at
+		if m := p.Memories[id]; at.After(m.LastAccessed()) {
+			m.SetAccesses(m.AccessCount(), at)
 		}
 	}
 	for rec, err := range s.journal.Backward(s.journal.First(), p.Op) {
@@ -140,7 +139,7 @@ func (s *Store) fillLastAccessed(ctx context.Context, space string, p *HistoricS
 			case c.Access != nil && accessed[c.Access.ID]:
 				seen(c.Access.ID, c.Access.At)
 			case c.Memory != nil && accessed[c.Memory.ID]:
-				seen(c.Memory.ID, c.Memory.After.LastAccessed)
+				seen(c.Memory.ID, c.Memory.After.LastAccessed())
 				delete(accessed, c.Memory.ID)
 			}
 		}

@@ -122,7 +122,7 @@ func (r *rememberer) Memories(t *rapid.T) {
 			case old == nil:
 				m := memtest.Fact(id, content)
 				if rapid.Bool().Draw(t, "accessed") {
-					m.AccessCount, m.LastAccessed = 7, memtest.Epoch.Add(-time.Hour)
+					m.SetAccesses(7, memtest.Epoch.Add(-time.Hour))
 				}
 				if err := tx.Put(m); err != nil {
 					return err

@@ -171,7 +171,7 @@ func (u *undo) memory(tx *Tx, c *journal.MemoryChange) error {
 	back := c.Before.Clone()
 	if current != nil {
 		// Accesses are observations, which no undo makes unhappen.
-		back.AccessCount, back.LastAccessed = current.AccessCount, current.LastAccessed
+		back.SetAccesses(current.AccessCount(), current.LastAccessed())
 	}
 	return tx.PutKnown(back, back.ContentAt())
 }
@@ -266,7 +266,7 @@ func sameMemory(a, b *memory.Memory) bool {
 	for _, m := range []*memory.Memory{&x, &y} {
 		m.Revision, m.UpdatedAt = 0, m.CreatedAt
 		m.SetContentAt(m.CreatedAt)
-		m.AccessCount, m.LastAccessed = 0, m.CreatedAt
+		m.SetAccesses(0, m.CreatedAt)
 	}
 	return equalJSON(&x, &y)
 }

@@ -103,16 +103,16 @@ func (d *draft) base(format string) *memory.Memory {
 		m.SetContentAt(m.UpdatedAt) // as far as another system tells, that is when the text was changed
 	}
 	if session := idOf(d.session); session != "" {
-		m.Context = &memory.Context{LearnedFrom: "session_" + session}
+		m.SetContext(&memory.Context{LearnedFrom: "session_" + session})
 		if len(m.Evidence()) == 0 {
 			m.SetEvidence([]memory.Evidence{{Session: session}})
 		}
 	}
 	if d.tool != "" {
-		if m.Context == nil {
-			m.Context = &memory.Context{}
+		if m.Context() == nil {
+			m.SetContext(&memory.Context{})
 		}
-		m.Context.Tool = firstChars(cleanText(d.tool), memory.MaxTitle)
+		m.Context().Tool = firstChars(cleanText(d.tool), memory.MaxTitle)
 	}
 	return m
 }

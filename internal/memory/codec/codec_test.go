@@ -17,10 +17,11 @@ import (
 func full() *memory.Memory {
 	at := time.Date(2026, 2, 21, 18, 30, 0, 123456000, time.FixedZone("", 8*3600))
 	return &memory.Memory{
-		ID: "a1", Category: "facts", Content: "喜欢 \"x\" <b> \u2028\x01", Salience: 1e-9, CreatedAt: at, LastAccessed: at, AccessCount: 3,
-		Source: "import", Context: &memory.Context{Tool: "<t>", Occurrences: 2}, UpdatedAt: at, Revision: 7, Tags: []string{"a", "标签"}, Title: "T",
+		ID: "a1", Category: "facts", Content: "喜欢 \"x\" <b> \u2028\x01", Salience: 1e-9, CreatedAt: at,
+		Source: "import", UpdatedAt: at, Revision: 7, Tags: []string{"a", "标签"}, Title: "T",
 		Pinned: true, Confidence: .25, Status: memory.Superseded,
-		More: &memory.More{ExpiresAt: at, Supersedes: []string{"o"}, SupersededBy: "n",
+		More: &memory.More{LastAccessed: at, AccessCount: 3, Context: &memory.Context{Tool: "<t>", Occurrences: 2},
+			ExpiresAt: at, Supersedes: []string{"o"}, SupersededBy: "n",
 			Relations: []memory.Relation{{Type: "supports", Target: "b", Strength: .5}}, Evidence: []memory.Evidence{{Log: "2026-02-21"}},
 			StructuredData: json.RawMessage("{ \"a\": [1] }"), Extra: map[string]json.RawMessage{"z": json.RawMessage("[1, 2]")}},
 	}
@@ -68,7 +69,7 @@ func TestAppendMemoryRefuses(t *testing.T) {
 // What is published reads back the same, up to the zone of times and the white space of structured data.
 func TestPublishedFormRoundTrip(t *testing.T) {
 	want := full()
-	for _, at := range []*time.Time{&want.CreatedAt, &want.LastAccessed, &want.UpdatedAt, &want.Own().ExpiresAt} {
+	for _, at := range []*time.Time{&want.CreatedAt, &want.UpdatedAt, &want.More.LastAccessed, &want.More.ExpiresAt} {
 		*at = at.UTC()
 	}
 	want.SetStructuredData(json.RawMessage(`{"a":[1]}`))

@@ -21,16 +21,17 @@ func DecodeMemory(d *strictjson.Decoder, loc *time.Location, source string) (*me
 		Status:     memory.Active,
 	}
 	r := newReader(d, loc)
-	if err := decodeWithContent(r, memoryFields, m, &m.Own().Extra); err != nil {
+	own := m.Own()
+	if err := decodeWithContent(r, memoryFields, m, &own.Extra); err != nil {
 		return nil, err
 	}
-	m.Trim()
 	switch {
-	case m.AccessCount == 0 && m.LastAccessed.Equal(m.CreatedAt):
-		m.LastAccessed = time.Time{} // how EncodeMemory writes a memory that was never accessed
-	case m.AccessCount != 0 && m.LastAccessed.IsZero():
-		m.LastAccessed = m.CreatedAt // the best guess
+	case own.AccessCount == 0 && own.LastAccessed.Equal(m.CreatedAt):
+		own.LastAccessed = time.Time{} // how EncodeMemory writes a memory that was never accessed
+	case own.AccessCount != 0 && own.LastAccessed.IsZero():
+		own.LastAccessed = m.CreatedAt // the best guess
 	}
+	m.Trim()
 	return m, nil
 }
 

@@ -25,6 +25,8 @@ type JournalReader struct {
 	// share them.
 	words map[string]string
 	lists map[string][]string
+	// spare has a More for the memory that is read, which few take: each has an access_count, but that of most is 0.
+	spare memory.Memory
 }
 
 // The bounds of JournalReader.words and lists.
@@ -100,19 +102,31 @@ func (r *JournalReader) Text(data []byte) (text string, rest []byte, ok bool) {
 
 // memory reads a memory.
 func (r *JournalReader) memory(m *memory.Memory) bool {
-	seen, next := uint64(0), 0
-	return r.object(func() bool {
+	seen, next, taken := uint64(0), 0, false
+	ok := r.object(func() bool {
 		i := r.field(next)
 		if i < 0 || seen&(1<<i) != 0 {
 			return false
 		}
 		seen |= 1 << i
 		next = i + 1
-		if inMore[i] && m.More == nil {
-			m.Own()
+		if !inMore[i] {
+			return r.value(memory.Fields[i].Pointer(m))
 		}
-		return r.value(memory.Fields[i].Pointer(m))
+		if r.spare.More == nil {
+			r.spare.Own()
+		}
+		p := memory.Fields[i].Pointer(&r.spare)
+		count, isCount := p.(*int64)
+		ok := r.value(p)
+		taken = taken || !isCount || *count != 0
+		return ok
 	})
+	if taken {
+		m.More, r.spare.More = r.spare.More, nil
+		m.Trim()
+	}
+	return ok
 }
 
 // labels are the names of memory.Fields as they are written before a value.

@@ -72,7 +72,9 @@ func SameMemory(a, b *memory.Memory) bool {
 		x.SetContentAt(b.ContentAt())
 	}
 	x.UpdatedAt, x.Revision = b.UpdatedAt, b.Revision
-	x.AccessCount, x.LastAccessed = b.AccessCount, b.LastAccessed
+	if x.AccessCount() != b.AccessCount() || x.LastAccessed() != b.LastAccessed() {
+		x.SetAccesses(b.AccessCount(), b.LastAccessed())
+	}
 	return reflect.DeepEqual(&x, b)
 }
 
@@ -221,19 +223,20 @@ func contextFields(memories []*memory.Memory) []Field[memory.Memory] {
 
 // contextOf returns the context of m, an empty one when there is none.
 func contextOf(m *memory.Memory) *memory.Context {
-	if m.Context == nil {
+	if m.Context() == nil {
 		return &memory.Context{}
 	}
-	return m.Context
+	return m.Context()
 }
 
 // setContext changes a copy of the context, which may be shared. An empty context becomes none.
 func setContext(m *memory.Memory, set func(*memory.Context)) {
 	c := *contextOf(m)
 	set(&c)
-	m.Context = &c
 	if reflect.ValueOf(c).IsZero() {
-		m.Context = nil
+		m.SetContext(nil)
+	} else {
+		m.SetContext(&c)
 	}
 }
 

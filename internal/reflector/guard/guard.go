@@ -264,7 +264,7 @@ func (b *guardRun) cleanContent(item *Item) string {
 	for i := range m.Tags {
 		m.Tags[i] = taken.Text("tags", m.Tags[i])
 	}
-	if x := m.Context; x != nil {
+	if x := m.Context(); x != nil {
 		x.Signature = taken.Text("context.signature", x.Signature)
 	}
 	if len(m.StructuredData()) > 0 {
@@ -322,12 +322,12 @@ func merge(target, m *memory.Memory) *memory.Memory {
 	if !memory.IsUsersOwn(out.Source) {
 		out.Source = cmp.Or(m.Source, out.Source)
 	}
-	if m.Context != nil {
-		x := *m.Context
-		if out.Context != nil {
-			x.Extra = out.Context.Extra
+	if m.Context() != nil {
+		x := *m.Context()
+		if out.Context() != nil {
+			x.Extra = out.Context().Extra
 		}
-		out.Context = &x
+		out.SetContext(&x)
 	}
 	if len(m.StructuredData()) > 0 {
 		out.SetStructuredData(m.StructuredData())
@@ -350,11 +350,11 @@ func merge(target, m *memory.Memory) *memory.Memory {
 
 // unchanged reports whether an UPDATE changes nothing but evidence.
 func unchanged(before, after *memory.Memory) bool {
-	context := before.Context == after.Context ||
-		before.Context != nil && after.Context != nil && before.Context.Tool == after.Context.Tool &&
-			before.Context.ErrorType == after.Context.ErrorType &&
-			before.Context.Signature == after.Context.Signature &&
-			before.Context.Occurrences == after.Context.Occurrences
+	context := before.Context() == after.Context() ||
+		before.Context() != nil && after.Context() != nil && before.Context().Tool == after.Context().Tool &&
+			before.Context().ErrorType == after.Context().ErrorType &&
+			before.Context().Signature == after.Context().Signature &&
+			before.Context().Occurrences == after.Context().Occurrences
 	return context && before.Content == after.Content && before.Category == after.Category &&
 		before.Salience == after.Salience &&
 		before.Title == after.Title && before.Confidence == after.Confidence && slices.Equal(before.Tags, after.Tags) &&

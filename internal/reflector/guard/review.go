@@ -70,7 +70,7 @@ func (p *Proposal) Item() Item {
 		item.Memory = memory.Memory{
 			Content: v.Content, Category: v.Category, Title: v.Title, Salience: v.Salience, Confidence: v.Confidence,
 			Source: v.Source,
-			Tags:   v.Tags, Context: v.Context, More: &memory.More{Evidence: v.Evidence, StructuredData: v.StructuredData},
+			Tags:   v.Tags, More: &memory.More{Context: v.Context, Evidence: v.Evidence, StructuredData: v.StructuredData},
 		}
 	}
 	return item
@@ -173,7 +173,7 @@ func newProposal(item *Item, reason string, view View) *Proposal {
 		p.Proposed = &Values{
 			Content: m.Content, Category: m.Category, Title: m.Title, Salience: m.Salience, Confidence: m.Confidence,
 			Source: m.Source,
-			Tags:   m.Tags, Context: m.Context, Evidence: m.Evidence(), StructuredData: m.StructuredData(),
+			Tags:   m.Tags, Context: m.Context(), Evidence: m.Evidence(), StructuredData: m.StructuredData(),
 		}
 	}
 	return p

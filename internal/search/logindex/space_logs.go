@@ -131,10 +131,10 @@ func (l *spaceLogs) indexDay(view *store.Space, date string) error {
 		entries = entries[n:]
 	}
 	d := indexedDay{revision: header.Revision, ids: make(map[string]bool, len(entries))}
-	contexts := map[entryOrigin]*memory.Context{}
+	origins := map[entryOrigin]*memory.More{}
 	texts := make([]indexedText, 0, len(entries))
 	for _, e := range entries {
-		if t, ok := l.textOf(date, e, contexts); ok {
+		if t, ok := l.textOf(date, e, origins); ok {
 			texts = append(texts, t)
 			d.ids[t.item.ID] = true
 			d.bytes += len(t.item.Content)
@@ -151,8 +151,8 @@ type indexedText struct {
 	text LogText
 }
 
-// textOf converts an entry, false for one without text. Entries of the same origin share a context.
-func (l *spaceLogs) textOf(date string, e *memory.Entry, contexts map[entryOrigin]*memory.Context) (indexedText, bool) {
+// textOf converts an entry, false for one without text. Entries of the same origin share its More.
+func (l *spaceLogs) textOf(date string, e *memory.Entry, origins map[entryOrigin]*memory.More) (indexedText, bool) {
 	content := e.Content
 	if e.Error != "" {
 		content = strings.TrimSpace(content + "\n" + e.Error)
@@ -165,9 +165,9 @@ func (l *spaceLogs) textOf(date string, e *memory.Entry, contexts map[entryOrigi
 		Salience: entrySalience, CreatedAt: l.timeOf(date, e),
 	}
 	if origin := (entryOrigin{e.Tool, e.Session}); origin != (entryOrigin{}) {
-		if m.Context = contexts[origin]; m.Context == nil {
-			m.Context = origin.context()
-			contexts[origin] = m.Context
+		if m.More = origins[origin]; m.More == nil {
+			m.SetContext(origin.context())
+			origins[origin] = m.More
 		}
 	}
 	return indexedText{m, LogText{Date: date, Entry: e}}, true

@@ -89,13 +89,14 @@ func (p *Patch) apply(m *memory.Memory) {
 		return
 	}
 	c := *p.Context
-	if m.Context != nil {
+	if m.Context() != nil {
 		// Fields of newer versions and other programs survive a change of the known ones.
-		c.Extra = m.Context.Extra
+		c.Extra = m.Context().Extra
 	}
-	m.Context = &c
 	if reflect.ValueOf(c).IsZero() {
-		m.Context = nil
+		m.SetContext(nil)
+	} else {
+		m.SetContext(&c)
 	}
 }
 

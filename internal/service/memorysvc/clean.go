@@ -15,8 +15,8 @@ import (
 func Clean(c *redact.Cleaner, m *memory.Memory) {
 	redactMemory(c, m)
 	m.SetExtra(cleanExtra(c, "", m.Extra()))
-	if m.Context != nil {
-		m.Context.Extra = cleanExtra(c, "context.", m.Context.Extra)
+	if m.Context() != nil {
+		m.Context().Extra = cleanExtra(c, "context.", m.Context().Extra)
 	}
 }
 

@@ -39,7 +39,7 @@ func (o Order) key(m *memory.Memory) int64 {
 	case BySalience:
 		return int64(math.Float64bits(m.Salience))
 	case ByAccess:
-		return m.AccessCount
+		return m.AccessCount()
 	default:
 		return m.CreatedAt.UnixMicro()
 	}

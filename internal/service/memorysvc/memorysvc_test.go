@@ -191,7 +191,7 @@ func TestRedactionReachesEveryText(t *testing.T) {
 	b := newBench(t)
 	d := draft("r", "facts", "harmless")
 	d.Memory.Title, d.Memory.Tags = "t "+secret, []string{secret}
-	d.Memory.Context = &memory.Context{Tool: "x " + secret}
+	d.Memory.SetContext(&memory.Context{Tool: "x " + secret})
 	d.Memory.SetStructuredData(json.RawMessage(`{"n":12345678901234567890,"deep":[{"k":"` + secret + `"}]}`))
 	b.add(t, d)
 	data, err := json.Marshal(b.get(t, "r"))
@@ -385,7 +385,7 @@ func TestListPages(t *testing.T) {
 					d := draft(fmt.Sprintf("m%02d", i*7%25), "facts", fmt.Sprint("memory ", i))
 					s := float64(i%5) / 5
 					d.Salience = &s
-					d.Memory.AccessCount = int64(i % 4)
+					d.Memory.SetAccesses(int64(i%4), d.Memory.LastAccessed())
 					b.add(t, d)
 				}
 				seen := map[string]int{}
@@ -533,7 +533,8 @@ func TestListCutsLargePages(t *testing.T) {
 func TestStatsAndHot(t *testing.T) {
 	b := newBench(t)
 	hot := draft("h", "facts", "hot")
-	hot.Memory.AccessCount, hot.Salience = 5, new(1.0)
+	hot.Memory.SetAccesses(5, time.Time{})
+	hot.Salience = new(1.0)
 	b.add(t, hot, draft("c", "tasks", "cold"), draft("g", "tasks", "gone"))
 	if _, err := b.Add(t.Context(), store.Meta{Space: "work"},
 		[]memorysvc.Draft{draft("w", "facts", "work")}); err != nil {

@@ -63,7 +63,7 @@ func tagBloomOf(tag string) tagBloom { return 1 << (tagShift + hash(tag)%tagBits
 // rowOf returns the row of a memory: what lists filter and sort by, in one cache line.
 func rowOf(m *memory.Memory) row {
 	r := row{
-		memory: m, created: m.CreatedAt.UnixMicro(), updated: m.UpdatedAt.UnixMicro(), access: m.AccessCount,
+		memory: m, created: m.CreatedAt.UnixMicro(), updated: m.UpdatedAt.UnixMicro(), access: m.AccessCount(),
 		expires: never, salience: m.Salience,
 		marks: tagBloom(hash(m.Category)&0xff) | tagBloom(hash(m.Source)&0xff)<<sourceShift,
 	}

@@ -85,7 +85,7 @@ func randomMemory(r *rand.Rand, id string) *memory.Memory {
 	m.Category = []string{memory.Facts, memory.Tasks, memory.Preferences}[r.IntN(3)]
 	m.Source = []string{memory.SourceUser, memory.SourceImport}[r.IntN(2)]
 	m.Salience = float64(r.IntN(5)) / 4
-	m.AccessCount = int64(r.IntN(4))
+	m.SetAccesses(int64(r.IntN(4)), m.LastAccessed())
 	m.Pinned = r.IntN(6) == 0
 	m.Tags = [][]string{nil, {"x"}, {"x", "y"}}[r.IntN(3)]
 	m.Status = []memory.Status{memory.Active, memory.Active, memory.Retired}[r.IntN(3)]
@@ -139,7 +139,7 @@ func sorted(q *memorysvc.Query, all []*memory.Memory, now time.Time) []string {
 		case memorysvc.BySalience:
 			c = cmp.Compare(a.Salience, b.Salience)
 		case memorysvc.ByAccess:
-			c = cmp.Compare(a.AccessCount, b.AccessCount)
+			c = cmp.Compare(a.AccessCount(), b.AccessCount())
 		default:
 			c = a.CreatedAt.Compare(b.CreatedAt)
 		}

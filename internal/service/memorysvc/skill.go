@@ -38,11 +38,11 @@ func (s *Service) RecordSkill(ctx context.Context, meta store.Meta, skill memory
 		ID: store.NewID(), Category: memory.Procedural, Title: skill.Name,
 		Content:  skill.Text(strings.ContainsFunc(skill.Name+skill.When, isHan)),
 		Salience: skillSalience, Confidence: 1, Status: memory.Active, Source: memory.SourceSkill,
-		More:    &memory.More{StructuredData: data},
-		Context: &memory.Context{Signature: reflector.StepsSignature(skill.Steps), Occurrences: 1},
+		More: &memory.More{StructuredData: data,
+			Context: &memory.Context{Signature: reflector.StepsSignature(skill.Steps), Occurrences: 1}},
 	}
 	if meta.Session != "" {
-		m.Context.LearnedFrom = "session_" + meta.Session
+		m.Context().LearnedFrom = "session_" + meta.Session
 		m.SetEvidence([]memory.Evidence{{Session: meta.Session}})
 	}
 	check.Memory("skill.", m)
@@ -88,7 +88,7 @@ func knownSkill(durable []*memory.Memory, tx *store.Tx, m *memory.Memory) *memor
 		if now == nil || !now.IsActive() || memory.SkillOf(now) == nil {
 			continue
 		}
-		if x := now.Context; x != nil && x.Signature != "" && x.Signature == m.Context.Signature {
+		if x := now.Context(); x != nil && x.Signature != "" && x.Signature == m.Context().Signature {
 			return now
 		}
 		if memory.Normalize(now.Title) == memory.Normalize(m.Title) {
@@ -107,11 +107,11 @@ func again(known, m *memory.Memory) *memory.Memory {
 	c.Title, c.Content = m.Title, m.Content
 	c.SetStructuredData(m.StructuredData())
 	c.Salience = max(c.Salience, m.Salience)
-	if c.Context == nil {
-		c.Context = &memory.Context{}
+	if c.Context() == nil {
+		c.SetContext(&memory.Context{})
 	}
-	c.Context.Signature = m.Context.Signature
-	c.Context.Occurrences++
+	c.Context().Signature = m.Context().Signature
+	c.Context().Occurrences++
 	for _, e := range m.Evidence() {
 		if len(c.Evidence()) < memory.MaxLinks {
 			c.SetEvidence(append(c.Evidence(), e))

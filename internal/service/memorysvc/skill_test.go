@@ -34,17 +34,17 @@ func TestRecordSkill(t *testing.T) {
 	}
 	first := record(release("Release a version", "make test", "make release"))
 	if first.Category != memory.Procedural || first.Source != memory.SourceSkill || first.Title != "Release a version" ||
-		first.Context.LearnedFrom != "session_s1" || first.Context.Occurrences != 1 || first.Salience != 0.7 ||
+		first.Context().LearnedFrom != "session_s1" || first.Context().Occurrences != 1 || first.Salience != 0.7 ||
 		first.Content != "Release a version, steps that worked:\n1. terminal make test\n2. terminal make release" ||
 		len(memory.SkillOf(first).Steps) != 2 {
 		t.Errorf("%+v", first)
 	}
 	if again := record(release("Publish it", "make test", "make  release")); again.ID != first.ID ||
-		again.Context.Occurrences != 2 || again.Title != "Publish it" {
+		again.Context().Occurrences != 2 || again.Title != "Publish it" {
 		t.Errorf("the same steps: %+v", again)
 	}
 	changed := record(release("publish it", "make check", "make release"))
-	if changed.ID != first.ID || changed.Context.Occurrences != 3 || !strings.Contains(changed.Content, "make check") {
+	if changed.ID != first.ID || changed.Context().Occurrences != 3 || !strings.Contains(changed.Content, "make check") {
 		t.Errorf("other steps of that name: %+v", changed)
 	}
 	if other := record(release("发布版本", "make 测试", "make 发布")); other.ID == first.ID ||

@@ -98,10 +98,10 @@ func (s *Service) Hot(space string) ([]*memory.Memory, error) {
 	}
 	now := s.now()
 	hot := slices.DeleteFunc(s.store.Space(space).Memories(), func(m *memory.Memory) bool {
-		return !m.IsActive() || m.Expired(now) || m.AccessCount == 0
+		return !m.IsActive() || m.Expired(now) || m.AccessCount() == 0
 	})
 	slices.SortStableFunc(hot, func(a, b *memory.Memory) int {
-		return cmp.Or(cmp.Compare(b.AccessCount, a.AccessCount), b.LastAccessed.Compare(a.LastAccessed))
+		return cmp.Or(cmp.Compare(b.AccessCount(), a.AccessCount()), b.LastAccessed().Compare(a.LastAccessed()))
 	})
 	return hot, nil
 }

@@ -76,7 +76,7 @@ func (t *tallies) countLocked(memories []*memory.Memory) *tally {
 		counted[kind{cmp.Or(m.Status, memory.Active), m.Category, m.Source}]++
 		if m.IsActive() {
 			out.active++
-			out.accesses += m.AccessCount
+			out.accesses += m.AccessCount()
 			out.salience += m.Salience
 		}
 	}

@@ -59,7 +59,8 @@ func displayText(m *memory.Memory) string {
 
 // isFromTool reports whether a reflection made m of a failure that it saw, so that it holds what a tool said.
 func isFromTool(m *memory.Memory) bool {
-	return m.Source == memory.SourceReflection && m.Context != nil && m.Context.Signature != "" && m.Context.ErrorType != ""
+	x := m.Context()
+	return m.Source == memory.SourceReflection && x != nil && x.Signature != "" && x.ErrorType != ""
 }
 
 // line formats one memory of a block, whose title is safe inside a fence: "- title (category, age): text", and "-

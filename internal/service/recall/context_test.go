@@ -198,7 +198,7 @@ func TestContextHeadings(t *testing.T) {
 func TestContextSaysWhatIsFromATool(t *testing.T) {
 	m := of(memory.Procedural, old("m", `The tool terminal failed (not_found) for: make; error: "no such target"`, 0))
 	m.Source = memory.SourceReflection
-	m.Context = &memory.Context{Tool: "terminal", ErrorType: "not_found", Signature: "shell(make)!not_found"}
+	m.SetContext(&memory.Context{Tool: "terminal", ErrorType: "not_found", Signature: "shell(make)!not_found"})
 	for _, index := range []bool{false, true} {
 		for language, mark := range map[string]string{recall.English: " [from tool output]", recall.Chinese: "［来自工具输出］"} {
 			w := newWorld(t, recall.Config{}, m.Clone())

@@ -258,8 +258,8 @@ func TestNotHintedAt(t *testing.T) {
 		did("terminal", bad, "permission denied"))
 	s.hint("elsewhere", "terminal", bad)
 	s.learn("s1", displayText("go on"), did("terminal", bad, "permission denied"))
-	if m := s.rules()[0]; m.Salience != 0.8 || m.Context.Occurrences != 3 {
-		t.Errorf("salience %v, seen %d times", m.Salience, m.Context.Occurrences)
+	if m := s.rules()[0]; m.Salience != 0.8 || m.Context().Occurrences != 3 {
+		t.Errorf("salience %v, seen %d times", m.Salience, m.Context().Occurrences)
 	}
 }
 
@@ -346,9 +346,9 @@ func BenchmarkHint(b *testing.B) {
 		s.put(b, "", &memory.Memory{
 			ID: fmt.Sprint("r", i), Category: memory.Procedural, Content: "It fails: " + bad, Salience: 0.8,
 			Confidence: 1, Source: memory.SourceReflection,
-			Context: &memory.Context{Tool: "terminal", ErrorType: "permission",
+			More: &memory.More{Context: &memory.Context{Tool: "terminal", ErrorType: "permission",
 				Signature: reflector.Signature(&memory.ToolCall{Name: "terminal", Arguments: bad,
-					Error: "permission denied"})},
+					Error: "permission denied"})}},
 		})
 	}
 	req := recall.HintRequest{Tool: "terminal",

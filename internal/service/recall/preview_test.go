@@ -54,7 +54,7 @@ func TestPreview(t *testing.T) {
 	if limited < 2 {
 		t.Errorf("left out: %v", left)
 	}
-	if m, err := w.store.Space(memory.DefaultSpace).Get(before.Items[0].Memory.ID); err != nil || m.AccessCount > 1 {
+	if m, err := w.store.Space(memory.DefaultSpace).Get(before.Items[0].Memory.ID); err != nil || m.AccessCount() > 1 {
 		t.Errorf("accesses of a previewed memory: %v, %v", m, err)
 	}
 	small, left, err := w.Preview(t.Context(), recall.Request{Text: "deploys need the tunnel", Tokens: recall.MinTokens})

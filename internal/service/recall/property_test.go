@@ -49,7 +49,8 @@ func TestRecallKeepsItsBudget(t *testing.T) {
 		for i := range r.IntN(30) {
 			m := old(fmt.Sprint("m", i), sentence(r, 1+r.IntN(400)), r.IntN(90))
 			if r.IntN(4) == 0 {
-				m.Category, m.Context = memory.Procedural, &memory.Context{Tool: "fetch_url"}
+				m.Category = memory.Procedural
+				m.SetContext(&memory.Context{Tool: "fetch_url"})
 			}
 			m.Content, _ = strings.CutPrefix(
 				string([]rune(m.Content)[:min(utf8.RuneCountInString(m.Content), memory.MaxContent)]), "\x00")
@@ -151,7 +152,7 @@ func FuzzFence(f *testing.F) {
 		w.update(t, func(tx *store.Tx) error { tx.SetSummary(s); return nil })
 		fenced(t, w.context(t, recall.ContextRequest{}))
 		fenced(t, w.context(t, recall.ContextRequest{Index: true}))
-		got := w.recall(t, recall.Request{Text: "lighthouse", WorkingTools: []string{m.Context.Tool}})
+		got := w.recall(t, recall.Request{Text: "lighthouse", WorkingTools: []string{m.Context().Tool}})
 		if len(got.Items) == 0 {
 			t.Skip("nothing to show") // the search did not find it and the tool is blank
 		}

@@ -97,7 +97,8 @@ func old(id, content string, days int) *memory.Memory {
 
 func rule(id, tool, content string) *memory.Memory {
 	m := memtest.Fact(id, content)
-	m.Category, m.Context = memory.Procedural, &memory.Context{Tool: tool}
+	m.Category = memory.Procedural
+	m.SetContext(&memory.Context{Tool: tool})
 	return m
 }
 
@@ -229,7 +230,7 @@ func TestRecallWritesNothing(t *testing.T) {
 	if err := w.store.FlushAccesses(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if m, err := w.store.Space("").Get("a"); err != nil || m.AccessCount != 4 || !m.LastAccessed.Equal(memtest.Epoch) {
+	if m, err := w.store.Space("").Get("a"); err != nil || m.AccessCount() != 4 || !m.LastAccessed().Equal(memtest.Epoch) {
 		t.Errorf("after 4 sessions: %+v, %v", m, err)
 	}
 }
@@ -238,7 +239,7 @@ func TestRecallRules(t *testing.T) {
 	given := rule("given", "fetch_url", "Ask before visiting what belongs to other people.")
 	given.Source = memory.SourceUserCorrection
 	often := rule("often", "fetch_url", "It returns nothing for pages drawn by scripts.")
-	often.Context.Occurrences = 9
+	often.Context().Occurrences = 9
 	retired := rule("retired", "fetch_url", "Never mind.")
 	retired.Status = memory.Retired
 	w := newWorld(t, recall.Config{}, given, often, rule("rare", "fetch_url", "Times out at night."), retired,

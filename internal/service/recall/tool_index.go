@@ -67,10 +67,10 @@ func (t *toolIndex) apply(space string, c *journal.MemoryChange) {
 
 // toolOf returns the tool that a procedural memory is about, or "".
 func toolOf(m *memory.Memory) string {
-	if m == nil || m.Context == nil || m.Category != memory.Procedural {
+	if m == nil || m.Context() == nil || m.Category != memory.Procedural {
 		return ""
 	}
-	return m.Context.Tool
+	return m.Context().Tool
 }
 
 // put replaces the entry of a memory; m is nil if it was purged.
@@ -157,7 +157,7 @@ func sortRules(rules []candidate) {
 	slices.SortFunc(rules, func(a, b candidate) int {
 		return cmp.Or(
 			cmp.Compare(correctionRank(b.memory), correctionRank(a.memory)),
-			cmp.Compare(b.memory.Context.Occurrences, a.memory.Context.Occurrences),
+			cmp.Compare(b.memory.Context().Occurrences, a.memory.Context().Occurrences),
 			cmp.Compare(b.memory.Salience, a.memory.Salience),
 			b.memory.CreatedAt.Compare(a.memory.CreatedAt),
 			cmp.Compare(a.memory.ID, b.memory.ID),

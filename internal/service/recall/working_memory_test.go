@@ -59,8 +59,8 @@ func TestCompaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, err := w.store.Space(memory.DefaultSpace).Get("port")
-	if err != nil || m.AccessCount != 2 {
-		t.Errorf("%d accesses, %v; once for each session", m.AccessCount, err)
+	if err != nil || m.AccessCount() != 2 {
+		t.Errorf("%d accesses, %v; once for each session", m.AccessCount(), err)
 	}
 }
 

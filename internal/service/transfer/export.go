@@ -107,8 +107,8 @@ func (e *exporter) space(v *store.Space) error {
 		m = m.Clone()
 		// Unknown fields may hold line breaks, and a record is one line.
 		m.SetExtra(compact(m.Extra()))
-		if m.Context != nil {
-			m.Context.Extra = compact(m.Context.Extra)
+		if m.Context() != nil {
+			m.Context().Extra = compact(m.Context().Extra)
 		}
 		if len(m.StructuredData()) > 0 {
 			m.SetStructuredData(compactRaw(m.StructuredData()))

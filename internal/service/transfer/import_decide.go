@@ -171,7 +171,8 @@ func (d *decision) compare(it *item, id, value, current, exists string) verdict 
 // times that the imported one does not name.
 func comparableMemory(m, imported *memory.Memory) string {
 	c := m.Clone()
-	c.Revision, c.AccessCount, c.LastAccessed = 0, 0, time.Time{}
+	c.Revision = 0
+	c.SetAccesses(0, time.Time{})
 	if imported.CreatedAt.IsZero() {
 		c.CreatedAt = time.Time{}
 	}

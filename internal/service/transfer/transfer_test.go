@@ -67,8 +67,10 @@ func full(t *testing.T) place {
 	earlier := memtest.Epoch.Add(-24 * time.Hour)
 	p.update(t, "", func(tx *store.Tx) error {
 		m := memtest.Fact("zh", "fetch_url 工具对动态渲染网页无效\n第二行 <b>&\u2028")
-		m.CreatedAt, m.UpdatedAt, m.LastAccessed, m.AccessCount = earlier, earlier.Add(time.Minute), earlier.Add(time.Hour), 3
-		m.Context = &memory.Context{Tool: "fetch_url", Occurrences: 2, Extra: map[string]json.RawMessage{"who": json.RawMessage("{\n \"a\": 1\n}")}}
+		m.CreatedAt, m.UpdatedAt = earlier, earlier.Add(time.Minute)
+		m.SetAccesses(3, earlier.Add(time.Hour))
+		m.SetContext(&memory.Context{Tool: "fetch_url", Occurrences: 2,
+			Extra: map[string]json.RawMessage{"who": json.RawMessage("{\n \"a\": 1\n}")}})
 		m.Tags, m.Title, m.Pinned, m.Confidence = []string{"web", "网页"}, "题", true, 0.25
 		m.SetExpiresAt(memtest.Epoch.AddDate(1, 0, 0))
 		m.SetEvidence([]memory.Evidence{{Log: "2026-02-20", Entry: "e1", Session: "s1"}})
@@ -338,7 +340,7 @@ func TestMemoryFile(t *testing.T) {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
 	m, err := p.st.Space("home").Get("zh")
-	if err != nil || string(m.Extra()["colour"]) != `"蓝"` || m.AccessCount != 3 || m.Source != memory.SourceUser {
+	if err != nil || string(m.Extra()["colour"]) != `"蓝"` || m.AccessCount() != 3 || m.Source != memory.SourceUser {
 		t.Errorf("imported %+v: %v", m, err)
 	}
 	// As a person writes it: no ids, no times.

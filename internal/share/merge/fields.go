@@ -145,14 +145,15 @@ func textOf(v any) string {
 
 // mergeAccesses adds to theirs what was counted between base and mine.
 func mergeAccesses(out, base, mine, theirs *memory.Memory) {
-	counted := mine.AccessCount
+	counted := mine.AccessCount()
 	if base != nil {
-		counted -= base.AccessCount
+		counted -= base.AccessCount()
 	}
-	out.AccessCount = max(0, theirs.AccessCount+counted)
-	if mine.LastAccessed.After(theirs.LastAccessed) {
-		out.LastAccessed = mine.LastAccessed
+	last := out.LastAccessed()
+	if mine.LastAccessed().After(theirs.LastAccessed()) {
+		last = mine.LastAccessed()
 	}
+	out.SetAccesses(max(0, theirs.AccessCount()+counted), last)
 }
 
 // nonNil returns the memories that exist.

@@ -76,7 +76,7 @@ func (m *machine) write(rng *rand.Rand, step int) {
 	case n == 3:
 		after.Tags = append(slices.Clone(after.Tags), fmt.Sprint("t", step))
 	case n == 4:
-		after.AccessCount++
+		after.SetAccesses(after.AccessCount()+1, after.LastAccessed())
 	default:
 		after = nil
 	}
@@ -126,7 +126,8 @@ func show(v Values) (out []string) {
 // TestRebase lists what two changes of one memory become.
 func TestRebase(t *testing.T) {
 	with := func(change func(*memory.Memory)) *memory.Memory {
-		m := &memory.Memory{ID: "m", Category: "facts", Content: "old", Status: memory.Active, CreatedAt: epoch, AccessCount: 2, Tags: []string{"x", "y"}}
+		m := &memory.Memory{ID: "m", Category: "facts", Content: "old", Status: memory.Active, CreatedAt: epoch, Tags: []string{"x", "y"},
+			More: &memory.More{AccessCount: 2}}
 		change(m)
 		return m
 	}
@@ -145,8 +146,8 @@ func TestRebase(t *testing.T) {
 			with(func(m *memory.Memory) { m.Content = "new" }), ""},
 		{"sets", with(func(m *memory.Memory) { m.Tags = []string{"x", "mine"} }), with(func(m *memory.Memory) { m.Tags = []string{"y", "theirs"} }),
 			with(func(m *memory.Memory) { m.Tags = []string{"theirs", "mine"} }), ""},
-		{"accesses", with(func(m *memory.Memory) { m.AccessCount = 5 }), with(func(m *memory.Memory) { m.AccessCount = 4 }),
-			with(func(m *memory.Memory) { m.AccessCount = 7 }), ""},
+		{"accesses", with(func(m *memory.Memory) { m.SetAccesses(5, m.LastAccessed()) }), with(func(m *memory.Memory) { m.SetAccesses(4, m.LastAccessed()) }),
+			with(func(m *memory.Memory) { m.SetAccesses(7, m.LastAccessed()) }), ""},
 		{"mine retired, theirs changed", with(func(m *memory.Memory) { m.Status = memory.Retired }), with(func(m *memory.Memory) { m.Content = "new" }),
 			with(func(m *memory.Memory) { m.Content = "new" }), ChangedRetired},
 		{"mine changed, theirs retired", with(func(m *memory.Memory) { m.Content = "new" }), with(func(m *memory.Memory) { m.Status = memory.Retired }),

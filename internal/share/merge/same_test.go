@@ -15,10 +15,11 @@ import (
 // sample has something in every field.
 func sample() *memory.Memory {
 	return &memory.Memory{ID: "a1", Category: "facts", Content: "喜欢 \"x\" <b> \u2028", Salience: 1e-9, CreatedAt: epoch,
-		LastAccessed: epoch, AccessCount: 3, Source: "import", Context: &memory.Context{Tool: "<t>"}, UpdatedAt: epoch,
+		Source: "import", UpdatedAt: epoch,
 		Revision: 7, Tags: []string{"a", "标签"}, Title: "T", Pinned: true,
 		Confidence: .25, Status: memory.Superseded,
-		More: &memory.More{ContentAt: epoch, Description: "D", ExpiresAt: epoch, Supersedes: []string{"o"}, SupersededBy: "n",
+		More: &memory.More{LastAccessed: epoch, AccessCount: 3, Context: &memory.Context{Tool: "<t>"},
+			ContentAt: epoch, Description: "D", ExpiresAt: epoch, Supersedes: []string{"o"}, SupersededBy: "n",
 			Relations: []memory.Relation{{Type: "supports", Target: "b", Strength: .5}},
 			Evidence:  []memory.Evidence{{Log: "2026-02-21"}}, StructuredData: json.RawMessage(`{"a":[1]}`),
 			Extra: map[string]json.RawMessage{"z": json.RawMessage(`[1]`)}}}
@@ -127,6 +128,9 @@ func TestMemoriesText(t *testing.T) {
 		text, _ := strings.CutPrefix(string(ours), "before ")
 		if err := DecodeStrict(strings.NewReader(text), &got); err != nil {
 			t.Fatalf("%s: %v", text, err)
+		}
+		for _, m := range got.Memories {
+			m.Trim()
 		}
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Values{})); diff != "" {
 			t.Errorf("%s\n%s", text, diff)

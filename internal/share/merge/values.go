@@ -154,7 +154,10 @@ func ReadPart(data []byte) (p Part, err error) {
 }
 
 // share makes a memory, which nobody else has, what is shared of it.
-func share(m *memory.Memory) { m.Revision, m.Status = 0, statusOf(m) }
+func share(m *memory.Memory) {
+	m.Revision, m.Status = 0, statusOf(m)
+	m.Trim()
+}
 
 // byCreation orders memories by the time of their creation.
 func byCreation(a, b Received) int {
@@ -278,7 +281,7 @@ func (v *Values) Apply(changes []Change) {
 		case c.Access != nil:
 			if m := v.Memories[c.Access.ID]; m != nil {
 				accessed := *m
-				accessed.AccessCount, accessed.LastAccessed = c.Access.Count, c.Access.Last
+				accessed.SetAccesses(c.Access.Count, c.Access.Last)
 				v.Memories[c.Access.ID] = &accessed
 			}
 		case c.Forgotten != nil:
@@ -339,7 +342,7 @@ func (v *Values) rebaseOne(c *journal.Change, isForgotten func(string) bool) (*C
 			return nil, nil
 		}
 		accessed := c.Access.Apply(m)
-		return &Change{Access: &AccessValue{m.ID, accessed.AccessCount, accessed.LastAccessed}}, nil
+		return &Change{Access: &AccessValue{m.ID, accessed.AccessCount(), accessed.LastAccessed()}}, nil
 	case c.Forgotten != nil:
 		now := v.Forgotten[c.Forgotten.Hash]
 		if now.Equal(c.Forgotten.After) || !now.IsZero() && !now.Equal(c.Forgotten.Before) {

@@ -420,10 +420,11 @@ func (f *finding) load(ctx context.Context, all []place) error {
 		if err := json.Unmarshal([]byte(data), found.Memory); err != nil {
 			return fmt.Errorf("a memory in the mirror: %w", err)
 		}
-		found.Memory.AccessCount, found.Memory.LastAccessed = count, time.Time{}
+		var last time.Time
 		if at != nil {
-			found.Memory.LastAccessed = at.UTC()
+			last = at.UTC()
 		}
+		found.Memory.SetAccesses(count, last)
 		for i, model := range models {
 			if vectors[i] == nil {
 				continue

@@ -217,7 +217,7 @@ func (e *edit) change(c *merge.Change) {
 			e.accesses = append(e.accesses, *c.Access)
 		} else if value != nil {
 			accessed := *value
-			accessed.AccessCount, accessed.LastAccessed = c.Access.Count, c.Access.Last
+			accessed.SetAccesses(c.Access.Count, c.Access.Last)
 			e.put[c.Access.ID] = &accessed
 		}
 	}
@@ -263,7 +263,7 @@ func (m *Mirror) rowOf(v *memory.Memory) (row, error) {
 		ID: v.ID, Category: text(v.Category), Title: text(v.Title), Content: text(v.Content), Salience: v.Salience,
 		Confidence: v.Confidence, Status: string(memory.Active), Source: text(v.Source), Pinned: v.Pinned,
 		Tags: []string{}, Relations: []memory.Relation{}, CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt,
-		ExpiresAt: v.ExpiresAt(), AccessedAt: v.LastAccessed, AccessCount: v.AccessCount, Session: text(d.Session),
+		ExpiresAt: v.ExpiresAt(), AccessedAt: v.LastAccessed(), AccessCount: v.AccessCount(), Session: text(d.Session),
 		Data: string(data), Terms: storable(d.Terms), Length: d.Length, Key: hex.EncodeToString(d.Key), Pending: []string{},
 	}
 	for _, tag := range v.Tags {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -88,15 +89,18 @@ func (m *Mirror) keepAccesses(ctx context.Context, tx pgx.Tx, space int64, chang
 	if err != nil {
 		return err
 	}
-	var v memory.Memory
+	var id string
+	var count int64
+	var last time.Time
 	never := false
-	_, err = pgx.ForEachRow(rows, []any{&v.ID, &v.AccessCount, &never, &v.LastAccessed}, func() error {
-		if value := changed.put[v.ID]; value != nil {
+	_, err = pgx.ForEachRow(rows, []any{&id, &count, &never, &last}, func() error {
+		if value := changed.put[id]; value != nil {
 			accessed := *value
-			if accessed.AccessCount = v.AccessCount; !never {
-				accessed.LastAccessed = v.LastAccessed.UTC()
+			if never {
+				last = accessed.LastAccessed()
 			}
-			changed.put[v.ID] = &accessed
+			accessed.SetAccesses(count, last.UTC())
+			changed.put[id] = &accessed
 		}
 		return nil
 	})

@@ -174,11 +174,11 @@ func (t *AccessChange) Apply(m *memory.Memory) *memory.Memory {
 	if t.After != nil && t.Before == m {
 		return t.After
 	}
-	accessed := *m
-	accessed.AccessCount += t.Count
-	if t.At.After(accessed.LastAccessed) {
-		accessed.LastAccessed = t.At
+	accessed, last := *m, m.LastAccessed()
+	if t.At.After(last) {
+		last = t.At
 	}
+	accessed.SetAccesses(m.AccessCount()+t.Count, last)
 	return &accessed
 }
 

@@ -179,7 +179,7 @@ func (w *fixture) fill() error {
 	named := memtest.Fact("c1", older+".")
 	named.Tags, named.Title = []string{"zebra-tag"}, "zulu title"
 	named.SetEvidence([]memory.Evidence{{Log: "2026-02-21", Entry: "e1", Session: "s1"}})
-	named.Context = &memory.Context{Tool: "zither", LearnedFrom: "session_s1"}
+	named.SetContext(&memory.Context{Tool: "zither", LearnedFrom: "session_s1"})
 	named.SetStructuredData(json.RawMessage(`{"deep":["zircon"]}`))
 	later := named.Clone()
 	later.Content = canary
