@@ -27,13 +27,15 @@ func TestRunNotices(t *testing.T) {
 		stop()
 		must(t, <-done)
 	})
+	// The clock is ahead of the file system's, so a file that is changed twice within a tick, and has the same size,
+	// passes for unchanged.
 	for _, step := range []struct {
 		name string
 		edit func()
 	}{
-		{"in place", func() { w.replace(file, "8443", "9443") }},
+		{"in place", func() { w.replace(file, "8443", "19443") }},
 		{"by another file that takes the name", func() {
-			w.write("memory.json.tmp", strings.Replace(w.read(file), "9443", "7443", 1))
+			w.write("memory.json.tmp", strings.Replace(w.read(file), "19443", "443", 1))
 			must(t, w.fs.Rename("memory.json.tmp", file))
 		}},
 		{"a log", func() { w.replace(logName, "moved the", "moved a") }},
