@@ -1,29 +1,21 @@
 package bert
 
 import (
+	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 func TestRunLowPriority(t *testing.T) {
-	attributes := func() *unix.SchedAttr {
-		a, err := unix.SchedGetAttr(0, 0)
+	nice := func() int {
+		raw, err := syscall.Getpriority(syscall.PRIO_PROCESS, syscall.Gettid())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return a
+		return 20 - raw // what the system call returns is never negative
 	}
-	before := attributes()
-	var during *unix.SchedAttr
-	runLowPriority(func() { during = attributes() })
-	if after := attributes(); during.Nice < backgroundNice || after.Nice != before.Nice {
-		t.Errorf("nice value %d, then %d, then %d", before.Nice, during.Nice, after.Nice)
-	}
-	if before.Runtime == 0 {
-		t.Skip("this kernel has no slices: Linux has them since 6.12")
-	}
-	if during.Runtime != backgroundSlice {
-		t.Errorf("a slice of %d ns, want %d", during.Runtime, backgroundSlice)
+	before, during := nice(), 0
+	runLowPriority(func() { during = nice() })
+	if during < backgroundNice || nice() != before {
+		t.Errorf("nice value %d, then %d, then %d", before, during, nice())
 	}
 }
