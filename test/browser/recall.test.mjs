@@ -72,6 +72,20 @@ panelTest('a prompt shows what an agent would be told, and what would be left ou
   await panel.see('It needs the flag --frozen', '.detail .content');
 });
 
+panelTest('what is unfolded of a preview stays so when an answer comes late', async (panel) => {
+  await panel.view('recall');
+  await panel.page.getByRole('textbox', { name: 'Prompt' }).fill(office);
+  const given = panel.page.locator('section.told details');
+  await given.waitFor();
+  const held = await panel.hold('**/api/memory/recall-preview');
+  await daemon.run('add', 'Added while a preview is read', '--id', 'preview-late');
+  await held.asked;
+  await given.locator('summary').click();
+  await given.locator('pre').waitFor();
+  await held.release();
+  assert.ok(await given.locator('pre').isVisible());
+});
+
 panelTest('hosts say whether they are connected, when they called, and what they were told', async (panel) => {
   await panel.view('hosts', 'memsidecar install claude-code');
   const host = (name) => panel.page.locator(`[data-host="${name}"]`);
@@ -135,8 +149,13 @@ panelTest('hosts say whether they are connected, when they called, and what they
   assert.match(context, /The office closes at six/);
   await panel.view('hosts', /^start of a session · /);
   const start = panel.page.locator('article.start', { hasText: 'claude-code · begun' });
+  const held = await panel.hold('**/SearchService/ListRecalls');
+  await daemon.run('add', 'Added while a start is read', '--id', 'start-late');
+  await held.asked;
   await start.locator('summary').click();
   assert.match(await start.locator('pre').innerText(), /The office closes at six/);
+  await held.release(); // what nobody asked for leaves it as it is
+  assert.ok(await start.locator('pre').isVisible());
 });
 
 panelTest(

@@ -52,24 +52,13 @@ panelTest('operations say what they changed, and can be taken back', async (pane
 
 panelTest('a card that is unfolded stays so when an answer comes late', async (panel) => {
   await panel.view('changes', 'Changed memory');
-  const asked = panel.page.waitForRequest('**/OperationService/List');
-  let release;
-  const held = new Promise((resolve) => {
-    release = resolve;
-  });
-  await panel.page.route('**/OperationService/List', async (route) => {
-    await held;
-    await route.continue();
-  });
+  const held = await panel.hold('**/OperationService/List');
   await daemon.run('add', 'Told of while a card is unfolded', '--id', 'late');
-  await asked;
+  await held.asked;
   const card = panel.page.locator('article.operation').filter({ hasText: 'Changed memory' }).first();
   await card.locator('summary').click();
   await card.locator('.change').first().waitFor();
-  const late = panel.page.waitForResponse('**/OperationService/List');
-  release();
-  await (await late).finished();
-  await panel.page.evaluate(() => new Promise((done) => setTimeout(done)));
+  await held.release();
   assert.ok(await card.locator('.change').first().isVisible());
   // A search is answered even so.
   await panel.page.getByRole('searchbox').fill('Told of while a card is unfolded');

@@ -133,6 +133,29 @@ export class Panel {
     return this.page.locator(selector).allInnerTexts();
   }
 
+  // hold keeps the answers to requests of a path back. Of what it returns, asked is a promise of the next request, and
+  // release lets all answers come and returns when that to the first was drawn.
+  async hold(path) {
+    let release;
+    const held = new Promise((resolve) => {
+      release = resolve;
+    });
+    const asked = this.page.waitForRequest(path);
+    await this.page.route(path, async (route) => {
+      await held;
+      await route.continue();
+    });
+    return {
+      asked,
+      release: async () => {
+        const late = this.page.waitForResponse(path);
+        release();
+        await (await late).finished();
+        await this.page.evaluate(() => new Promise((done) => setTimeout(done)));
+      },
+    };
+  }
+
   // until waits for a condition in the page.
   until(f, arg) {
     return this.page.waitForFunction(f, arg);
