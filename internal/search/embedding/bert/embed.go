@@ -87,11 +87,11 @@ func (e *Encoder) embedDocuments(ctx context.Context, p background.Pace, texts [
 		return nil, err
 	}
 	out, valid := make([]embedding.Document, len(texts)), true
-	ids := m.tokenizeAll(m.textPrefix, texts)
+	ids, v := m.tokenizeAll(m.textPrefix, texts), make([]float32, m.Width)
 	err = e.encode(ctx, p, m, ids, func(i int, rows []float32) {
 		var ok bool
-		out[i].Vector, ok = m.pool(rows)
-		out[i].Tokens = m.packTokens(ids[i], rows)
+		out[i].Vector, ok = m.pool(v, rows)
+		out[i].Tokens = m.packTokens(v, ids[i], rows)
 		valid = valid && ok
 	})
 	if err == nil && !valid {
@@ -151,7 +151,7 @@ func (e *Encoder) embedQuery(ctx context.Context, m *model, text string) (q embe
 		return q, fmt.Errorf("embed a query: %w", err)
 	}
 	var valid bool
-	if q.Vector, valid = m.pool(rows); !valid {
+	if q.Vector, valid = m.pool(make([]float32, m.Width), rows); !valid {
 		return q, fmt.Errorf("%w: the query has no vector", errDamaged)
 	}
 	q.Tokens = m.queryTokens(text, ids, rows)
@@ -167,9 +167,10 @@ func (m *model) tokenizeAll(prefix string, texts []string) [][]int32 {
 	return out
 }
 
-// pool returns the vector of a text: the mean of its tokens' rows, centered. ok is false when it cannot be quantised.
-func (m *model) pool(rows []float32) (q vector.Quantized, ok bool) {
-	v := meanPool(rows, m.Width)
+// pool returns the vector of a text: the mean of its tokens' rows, centered. ok is false when it cannot be quantised. v
+// is room for a row.
+func (m *model) pool(v, rows []float32) (q vector.Quantized, ok bool) {
+	meanPool(v, rows)
 	m.pooled.apply(v)
 	return vector.Quantize(v)
 }
@@ -180,12 +181,11 @@ func (m *model) contentTokens(ids []int32) (first, last int) {
 }
 
 // packTokens returns the token vectors of a stored text: those of its tokens with the greatest weights, in the order
-// of the text.
-func (m *model) packTokens(ids []int32, rows []float32) vector.TokenSet {
+// of the text. v is room for a row.
+func (m *model) packTokens(v []float32, ids []int32, rows []float32) vector.TokenSet {
 	first, last := m.contentTokens(ids)
 	least, ties := m.leastImportance(ids[first:last])
 	set := make(vector.TokenSet, 0, min(last-first, maxTokens)*vector.TokenBytes(m.Width))
-	v := make([]float32, m.Width)
 	for i := first; i < last; i++ {
 		importance := m.importance[ids[i]]
 		if importance == least {

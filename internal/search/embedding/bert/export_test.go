@@ -56,7 +56,10 @@ func (e *Encoder) VocabularySize() int { return e.mustModel().tokenizer.size() }
 func (e *Encoder) Encode(ctx context.Context, texts []string) ([][]float32, error) {
 	m := e.mustModel()
 	out := make([][]float32, len(texts))
-	err := e.encode(ctx, background.Pace{}, m, m.tokenizeAll("", texts), func(i int, rows []float32) { out[i] = meanPool(rows, m.Width) })
+	err := e.encode(ctx, background.Pace{}, m, m.tokenizeAll("", texts), func(i int, rows []float32) {
+		out[i] = make([]float32, m.Width)
+		meanPool(out[i], rows)
+	})
 	if err != nil {
 		return nil, err
 	}

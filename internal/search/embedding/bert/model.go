@@ -132,11 +132,11 @@ func (c *centering) apply(v []float32) {
 	}
 }
 
-// meanPool returns the mean of rows, scaled to length 1.
-func meanPool(rows []float32, width int) []float32 {
-	out := make([]float32, width)
-	for at := 0; at < len(rows); at += width {
-		for i, x := range rows[at : at+width] {
+// meanPool sets out to the mean of rows, which are as long, scaled to length 1.
+func meanPool(out, rows []float32) {
+	clear(out)
+	for ; len(rows) > 0; rows = rows[len(out):] {
+		for i, x := range rows[:len(out)] {
 			out[i] += x
 		}
 	}
@@ -145,5 +145,4 @@ func meanPool(rows []float32, width int) []float32 {
 			out[i] /= length
 		}
 	}
-	return out
 }
