@@ -96,7 +96,7 @@ func TestIsHook(t *testing.T) {
 	}
 }
 
-// TestTimeoutOf: the last valid --timeout of a command line counts, as it does when flags are parsed.
+// TestTimeoutOf: the last --timeout of a command line counts, as it does when flags are parsed.
 func TestTimeoutOf(t *testing.T) {
 	for args, want := range map[string]time.Duration{
 		"hook --host codex stop":               0,
