@@ -92,8 +92,8 @@ type Config struct {
 
 	// by key, where the value came from; empty for a default
 	origins map[string]string
-	// by key, the values that hold without any source
-	defaults map[string]string
+	// the environment that defaults depend on; nil until WithDefaults
+	env func(string) string
 	// what was set and has no effect any more, one sentence each
 	warnings []string
 }
@@ -108,19 +108,20 @@ const (
 // WithDefaults returns c with every field that has the zero value set to its default. The directories are taken from
 // env. Data is made absolute. Errors: no home directory, no possible socket path.
 func (c Config) WithDefaults(env func(string) string) (Config, error) {
-	c, err := c.fillDefaults(env)
+	c.env = env
+	return c.fillDefaults(env)
+}
+
+// defaults is what holds without any source.
+func (c Config) defaults() Config {
+	if c.env == nil {
+		return Config{}
+	}
+	defaults, err := Config{}.fillDefaults(c.env)
 	if err != nil {
-		return c, err
+		return Config{} // no home directory: the settings that need none still have a default
 	}
-	defaults, err := Config{}.fillDefaults(env)
-	if err != nil {
-		defaults = Config{} // no home directory: the settings that need none still have a default
-	}
-	c.defaults = map[string]string{}
-	for _, s := range settings() {
-		c.defaults[s.key] = s.get(defaults)
-	}
-	return c, nil
+	return defaults
 }
 
 // fillDefaults sets the fields that have the zero value.

@@ -193,8 +193,9 @@ func LoadConfig(flags map[string]string, env func(string) string, file string) (
 // Settings lists every setting as it is in effect, with its default and its origin.
 func (c Config) Settings() []Setting {
 	var out []Setting
+	defaults := c.defaults()
 	for _, s := range settings() {
-		out = append(out, Setting{Key: s.key, Value: s.get(c), Default: c.defaults[s.key], Origin: c.origin(s.key)})
+		out = append(out, Setting{Key: s.key, Value: s.get(c), Default: s.get(defaults), Origin: c.origin(s.key)})
 	}
 	return out
 }
@@ -233,11 +234,12 @@ func (c *Config) set(key, value, origin string) error {
 	if c.warnRetired(key, origin) {
 		return nil
 	}
-	i := slices.IndexFunc(settings(), func(s setting) bool { return s.key == key })
+	all := settings()
+	i := slices.IndexFunc(all, func(s setting) bool { return s.key == key })
 	if i < 0 {
 		return fmt.Errorf("%s: unknown setting %q; the settings are %s", origin, key, strings.Join(keys(), ", "))
 	}
-	if err := settings()[i].set(c, value); err != nil {
+	if err := all[i].set(c, value); err != nil {
 		if mayBeSecret(key) {
 			return fmt.Errorf("%s: %s %w", origin, key, err)
 		}
