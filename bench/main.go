@@ -215,6 +215,9 @@ func configure(args []string, stderr io.Writer) (*bench, bool, error) {
 				strings.Join(scenarios, ", "))
 		}
 	}
+	if slices.Contains(b.only, "embedding") && (b.words || slices.Max(b.sizes) == 0) {
+		return nil, false, errors.New("--only embedding: nothing is embedded with --words, or without memories")
+	}
 	var err error
 	if b.self, err = os.Executable(); err != nil {
 		return nil, false, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -109,5 +110,27 @@ func TestTimeoutOf(t *testing.T) {
 		if got := timeoutOf(strings.Fields(args)); got != want {
 			t.Errorf("%s: %v, want %v", args, got, want)
 		}
+	}
+}
+
+// TestWatchHookTimeout: a hook that hangs before its flags are parsed has the time of its --timeout.
+func TestWatchHookTimeout(t *testing.T) {
+	for args, want := range map[string]time.Duration{
+		"hook stop":               hookHardLimit,
+		"hook stop --timeout 2s":  2*time.Second + hookSlack,
+		"hook stop --timeout 1ms": hookHardLimit,
+	} {
+		t.Run(args, func(t *testing.T) {
+			home := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				var out strings.Builder
+				a := newApp(strings.NewReader(""), &out, io.Discard, environment([]string{"HOME=" + home}))
+				start, ended := time.Now(), make(chan time.Duration, 1)
+				a.watchHook(t.Context(), strings.Fields(args), hookHardLimit, func() { ended <- time.Since(start) })
+				if took := <-ended; took != want || out.String() != "{}\n" {
+					t.Errorf("it ended after %v with %q, want %v", took, out.String(), want)
+				}
+			})
+		})
 	}
 }
